@@ -22,6 +22,7 @@ struct sim_grant {
     char tag[REDLOCK_IDEMPOTENCY_KEY_SIZE + 1];
     bool is_stream;
     bool is_remote;            /* over TCP */
+    bool leaves;               /* of a local stream: its close is to release nothing */
     char value[SIM_HOLD_SIZE]; /* empty: none */
     int64_t fence;
     uint32_t spent[SIM_CLIENTS_MAX]; /* replicas that granted or ended it: their life + 1 */

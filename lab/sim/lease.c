@@ -44,6 +44,8 @@ static void draw_lease(struct sim_world *world, struct sim_worker *worker,
     lease->grant.number = lease->number;
     lease->grant.is_stream = sim_chance(&world->rng, 400);
     lease->grant.is_remote = sim_chance(&world->rng, 500);
+    lease->grant.leaves =
+        lease->grant.is_stream && !lease->grant.is_remote && sim_chance(&world->rng, 300);
     snprintf(lease->grant.tag, sizeof lease->grant.tag, "l%u-%019u",
              (unsigned)(lease - world->lease) % 10, lease->number);
     memcpy(lease->grant.hold.owner, worker->owner, sizeof worker->owner);
@@ -128,6 +130,8 @@ static void serve_stream(struct sim_world *world, struct sim_worker *worker,
 {
     uint64_t way = sim_below(&world->rng, 20);
 
+    if (!lease->connection && !lease->has_grant)
+        return; /* it hangs */
     if (!lease->connection && way < 12)
         send_request(world, worker, lease, &lease->grant, LEASE_RESUME, false);
     else if (way < 4)
@@ -140,6 +144,8 @@ static void serve_stream(struct sim_world *world, struct sim_worker *worker,
         send_request(world, worker, lease, &lease->grant, LEASE_ACQUIRE, true);
     else if (way < 17)
         end_lease(world, worker, lease);
+    else if (way < 18)
+        revoke(world, lease);
 }
 
 /* No answer yet: again, elsewhere; or it gives up; or a request that has no grant. */
@@ -314,6 +320,13 @@ void sim_lease_closed(struct sim_world *world, struct sim_worker *worker)
     lease->connection = NULL;
     if (!lease->grant.is_remote && !lease->has_grant)
         stop_believing(lease, SIM_LEASE_NEW);
+}
+
+/* It believes until the last deadline that it received. */
+void sim_lease_cut(struct sim_worker *worker)
+{
+    if (worker->lease->connection == worker)
+        worker->lease->connection = NULL;
 }
 
 void sim_lease_dies(struct sim_world *world, struct sim_worker *worker)

@@ -42,8 +42,10 @@ void sim_lease_reconnects(struct sim_world *world, struct sim_worker *worker,
                           const struct lease_deadline *deadline);
 void sim_lease_refused(struct sim_world *world, struct sim_worker *worker,
                        enum lease_answer answer, int error);
-/* Its connection ends, or its machine does. */
+/* Its connection ends, which it learns of or, if it hangs and its replica cut it, does not; or
+ * its machine does. */
 void sim_lease_closed(struct sim_world *world, struct sim_worker *worker);
+void sim_lease_cut(struct sim_worker *worker);
 void sim_lease_dies(struct sim_world *world, struct sim_worker *worker);
 
 /* The replica of this worker has granted or ended the acquisition: it does not grant it

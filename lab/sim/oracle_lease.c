@@ -146,8 +146,8 @@ void sim_lease_check(struct sim_world *world, const struct sim_worker *worker,
         (event->type == LEASE_GONE || event->type == LEASE_CUT) && !event->is_older;
     bool is_first = before->state == LEASE_STREAMING && !before->has_returned;
     bool is_unknown = before->state == LEASE_ANSWERED || (is_first && !event->was_sent);
-    bool is_left_alone =
-        is_unknown || (is_first && before->is_local && event->type == LEASE_GONE);
+    bool is_left_alone = is_unknown || (is_first && before->is_local && !before->leaves &&
+                                        event->type == LEASE_GONE);
     const char *what = NULL;
 
     if (event->type == LEASE_ACQUIRED && !event->may &&
@@ -163,6 +163,10 @@ void sim_lease_check(struct sim_world *world, const struct sim_worker *worker,
              (event->type == LEASE_TICK || event->type == LEASE_DRAIN) &&
              does(actions, LEASE_EXTEND))
         what = "renews for a client that is not seen to live";
+    else if (before->state == LEASE_STREAMING && !event->may &&
+             (event->type == LEASE_TICK || event->type == LEASE_DRAIN) &&
+             does(actions, LEASE_EXTEND))
+        what = "renews without a right";
     if (what)
         sim_fail(world, "for a client", "c%u.%u %s", worker->client->index + 1,
                  worker->index + 1, what);

@@ -414,6 +414,7 @@ static void receive(struct sim_world *world, struct sim_worker *worker,
     worker->exchange = (struct sim_exchange){
         .rules = {.is_stream = grant->is_stream && request->verb <= LEASE_RESUME,
                   .is_local = is_local,
+                  .leaves = grant->leaves,
                   .drift_ppm = world->options.drift_ppm,
                   .received_ns = sim_client_now_ns(world, worker->client),
                   .comment_every_ns = COMMENT_NS},
@@ -522,6 +523,8 @@ static void meet_fate(struct sim_world *world, struct sim_worker *worker)
     }
     if (fate == SIM_SENDS)
         sim_lease_held(world, worker, &exchange->sent, true);
+    else if (fate == SIM_CUTS)
+        sim_lease_cut(worker);
     else
         sim_lease_closed(world, worker);
     exchange->client_gone = exchange->client_gone || fate != SIM_SENDS;

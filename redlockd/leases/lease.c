@@ -301,6 +301,8 @@ static void repeated(struct lease *lease, const struct lease_event *event, int64
             answer(out, LEASE_ELSEWHERE);
         }
     } else if (event->verb == LEASE_RELEASE && event->is_same) {
+        if (waits && !LEASE_RULE(RELEASE_ENDS_WAIT))
+            return;
         if (waits) {
             remember(out, LEASE_UNKNOWN);
             end(lease);
@@ -528,7 +530,8 @@ static void release_unheld(struct lease *lease, enum lease_note why, struct leas
 static void closed_stream(struct lease *lease, const struct lease_event *event,
                           struct lease_actions *out)
 {
-    bool was_closed = event->type == LEASE_GONE && !lease->closing_leaves;
+    bool by_client = event->type == LEASE_GONE || !LEASE_RULE(CUT_STAYS);
+    bool was_closed = by_client && !lease->closing_leaves;
     bool is_unknown = !event->was_sent && !lease->has_returned;
 
     if (was_closed && event->was_sent && LEASE_RULE(CLOSE_RELEASES))
@@ -590,7 +593,7 @@ static bool renew_stream(struct lease *lease, const struct lease_event *event, i
 {
     bool is_seen = lease->is_local || event->is_seen || !LEASE_RULE(CLIENT_SEEN);
 
-    if (!is_seen || !event->may) {
+    if (!is_seen || (!event->may && LEASE_RULE(RIGHT_AT_RENEWAL))) {
         lease->renew_ns = retry_ns(lease, now_ns);
         return false;
     }

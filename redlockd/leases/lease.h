@@ -37,11 +37,14 @@
  *     no handle sweeps, no extension is rolled back    HANDLE_KEPT, RENEWAL_STAYS
  *     a PUT behind which EOF was read is not begun     EOF_BEGINS_NOTHING
  *     a client that disconnects in a wait is cancelled WAIT_ENDS_AT_ONCE
+ *     a release ends the wait of its id                RELEASE_ENDS_WAIT
  *     granted then: released unless a byte was sent    UNDELIVERED_RELEASED, DELIVERED_STAYS
  *     the deadline allows for the client's clock       DRIFT_DEDUCTED
  *     a wait without its right ends                    RIGHT_AT_GRANT
+ *     nor is a stream without it renewed               RIGHT_AT_RENEWAL
  *     where closing releases, belief ends with it      CLOSE_RELEASES, GRANT_WITH_RECONNECT
  *     elsewhere the client may work on                 REMOTE_STAYS, RETURNED_STAYS
+ *     only a client's close releases                   CUT_STAYS
  *     all are left, and only then get `reconnect`      LEFT_BEFORE_RECONNECT
  *     silence is no proof of holding                   CLIENT_SEEN
  *

@@ -20,12 +20,15 @@
     X(RENEWAL_STAYS, "a renewal that was not confirmed is rolled back")                        \
     X(EOF_BEGINS_NOTHING, "a PUT behind which its client has closed is begun")                 \
     X(WAIT_ENDS_AT_ONCE, "a wait goes on when its client is gone")                             \
+    X(RELEASE_ENDS_WAIT, "a wait goes on though its id was released")                          \
     X(UNDELIVERED_RELEASED, "a grant of which no byte was sent stays")                         \
     X(DELIVERED_STAYS, "a grant of which a byte was sent is released")                         \
     X(DRIFT_DEDUCTED, "the deadline makes no allowance for the client's clock")                \
     X(RIGHT_AT_GRANT, "a wait is granted after its right has ended")                           \
+    X(RIGHT_AT_RENEWAL, "a stream is renewed after its right has ended")                       \
     X(CLOSE_RELEASES, "a local stream that its client closed stays")                           \
     X(GRANT_WITH_RECONNECT, "a local stream is given its grant at once, and POST takes it")    \
+    X(CUT_STAYS, "a local stream that this side cut is released beside its client")            \
     X(REMOTE_STAYS, "a stream over TCP is released when its connection ends")                  \
     X(RETURNED_STAYS, "a stream that came back with its grant is released on close")           \
     X(LEFT_BEFORE_RECONNECT, "a stream that got reconnect is released on close")               \
