@@ -2,30 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # The masters of a Redis Cluster as nodes: every subcommand says what they are, none of them votes, and nothing is written on them.
 . "$(dirname "$0")/lib.bash" "$@"
-own_servers
-inside_dev '6 --no-init' "$@"
-
-# start K: a server in cluster mode; its ports in ${port[K]} and ${bus[K]}.
-start() {
-    local k=$1 pid
-    port[k]=$(take_port "$k") bus[k]=$(take_port $((k + 3)))
-    mkdir "$tmp/$k"
-    "$server" --port "${port[k]}" --bind 127.0.0.1 --cluster-enabled yes --cluster-port "${bus[k]}" --dir "$tmp/$k" \
-        --save '' --appendonly no >"$tmp/$k.log" 2>&1 &
-    pid=$!
-    servers+=($pid)
-    eventually answers "${port[k]}" $pid
-    ! grep -q 'Bad directive\|wrong number' "$tmp/$k.log" || skip 'this server has no cluster-port (before 7.0)'
-    ! gone $pid || not_ok "server $k starts" "$(cat "$tmp/$k.log")"
-}
-answers() { # PORT PID
-    [ "$(ask "$1" PING 2>/dev/null)" = +PONG ] || gone "$2"
-}
-for k in 1 2 3; do start $k; done
-ask "${port[1]}" CLUSTER ADDSLOTSRANGE 0 5460 >/dev/null
-ask "${port[2]}" CLUSTER ADDSLOTSRANGE 5461 10922 >/dev/null
-ask "${port[3]}" CLUSTER ADDSLOTSRANGE 10923 16383 >/dev/null
-for k in 2 3; do ask "${port[1]}" CLUSTER MEET 127.0.0.1 "${port[k]}" "${bus[k]}" >/dev/null; done
+inside_cluster "$@"
 # Each knows all slots once it moves a client on, or serves it, for the marker's key.
 knows_all() {
     local k answer
@@ -35,7 +12,7 @@ knows_all() {
     done
 }
 that 'the cluster comes up' eventually knows_all
-export REDLOCK_NODES=127.0.0.1:${port[1]},127.0.0.1:${port[2]},127.0.0.1:${port[3]}
+REDLOCK_NODES=127.0.0.1:${port[1]},127.0.0.1:${port[2]},127.0.0.1:${port[3]}
 
 untouched() { # WHAT
     for k in 1 2 3; do is "   nothing is written on node $k: $1" "$(ask "${port[k]}" DBSIZE)" :0; done

@@ -10,26 +10,18 @@ if [ -z "${CLUSTER_PORTS:-}" ]; then
     inside_dev '2 --no-init' "$@"
     CLUSTER_PORTS="$(take_port 1) $(take_port 2)"
     export CLUSTER_PORTS
-    rm -rf "$tmp"
-    env -u REDLOCK_DEV -u REDLOCK_NODES "$redlock" dev --cluster --no-init -- bash "$0" "$@"
-    exit
+    unset REDLOCK_DEV REDLOCK_NODES
 fi
+inside_cluster "$@"
 read -r -a spare <<<"$CLUSTER_PORTS"
-echo $'node-timeout = 3s\nmax-ttl = 6s\nttl = 5s' >"$tmp/unhurried"
-export REDLOCK_CONFIG=$tmp/unhurried
+echo $'max-ttl = 6s\nttl = 5s' >>"$REDLOCK_CONFIG"
 all=$REDLOCK_NODES
-# at K: the port of a node.
-at() {
-    local places
-    IFS=+ read -r -a places <<<"${all#cluster://}"
-    printf '%s' "${places[$1 - 1]##*:}"
-}
 that 'all replicas are known' eventually eval '[ "$("$redlock" dev list | grep -c replica)" = 3 ]'
 
-try "$redlock" run -n --nodes "127.0.0.1:$(at 4)" x -- echo ran
+try "$redlock" run -n --nodes "127.0.0.1:${port[4]}" x -- echo ran
 expect 'a replica as a plain node: 69' 69 'this is a Redis Cluster'
 like '   and how to name it' "$err" 'cluster://host1\+host2\+host3'
-try "$redlock" init --yes --nodes "127.0.0.1:$(at 4)"
+try "$redlock" init --yes --nodes "127.0.0.1:${port[4]}"
 expect '   init refuses it' 69 'this is a Redis Cluster'
 
 # endpoint K [OPTION...]: a server of its own, at the port ${spare[K]}.
@@ -45,7 +37,7 @@ is_up() { [ "$(ask "${spare[$1]}" PING 2>/dev/null)" = +PONG ]; }
 endpoint 0
 endpoint 1 --rename-command CLUSTER '' # as a proxy that hides the nodes behind it
 for k in 0 1; do
-    try "$redlock" init --yes --nodes "cluster://127.0.0.1:$(at 1)+127.0.0.1:$(at 2)+127.0.0.1:${spare[k]}"
+    try "$redlock" init --yes --nodes "cluster://127.0.0.1:${port[1]}+127.0.0.1:${port[2]}+127.0.0.1:${spare[k]}"
     expect "an endpoint that hides CLUSTER ($k): 69" 69 "cluster node 127.0.0.1:${spare[k]}: this is no node of a Redis Cluster"
     like '   and what to name' "$err" 'name nodes of the cluster themselves.*and no proxy'
 done
@@ -58,7 +50,7 @@ for votes in 5 7 3; do
         is '   nothing ran' "$out" ''
         try "$redlock" init --yes --nodes "$all/$votes"
         like '   and init refuses it, with the key to delete' "$status $err" '^69 .*delete the key redlock\.\{sm\}redlock\.admit on sm@'
-        that '   which is there' eval '[[ $(ask "$(at 2)" DEL "redlock.{sm}redlock.admit") = :1 ]]'
+        that '   which is there' eval '[[ $(ask "${port[2]}" DEL "redlock.{sm}redlock.admit") = :1 ]]'
     fi
     try "$redlock" init --yes --nodes "$all/$votes"
     expect "init of $votes votes: 0" 0
@@ -72,7 +64,7 @@ done
 IFS=+ read -r -a places <<<"${all#cluster://}"
 twice="cluster://${places[0]}+${places[1]}+${places[2]},cluster://${places[3]}+${places[4]}+${places[5]}"
 for k in 1 2 3; do
-    for tag in um sm pm; do ask "$(at $k)" DEL "redlock.{$tag}redlock.admit" >/dev/null; done
+    for tag in um sm pm; do ask "${port[k]}" DEL "redlock.{$tag}redlock.admit" >/dev/null; done
 done
 try "$redlock" init --yes --nodes "$twice"
 expect 'one cluster by two URLs is no second set of votes: 69' 69 'the same server as another node of the list'
@@ -96,7 +88,7 @@ that 'all three vote' eventually votes_are 3
 holder=$!
 eventually test -s "$tmp/held"
 # Where two masters have one epoch, one of them takes another: none is as it was.
-for k in 1 2 3; do eventually eval '[[ $(ask "$(at $k)" CLUSTER BUMPEPOCH) = +BUMPED* ]]'; done
+for k in 1 2 3; do eventually eval '[[ $(ask "${port[k]}" CLUSTER BUMPEPOCH) = +BUMPED* ]]'; done
 try "$redlock" run -w 0 bumped -- echo ran
 expect 'all epochs are bumped: no new lock' 69
 is '   nothing ran' "$out" ''
@@ -114,7 +106,7 @@ try "$redlock" run -w 30s restarted -- echo ran
 is '   locks go on without it' "$status $out" '0 ran'
 that '   as does the one that was held' kill -0 "$(cat "$tmp/held")"
 # On a slow machine its replica may be faster.
-serves() { [[ $(ask "$(at 1)" SET '{um}key' value) = @(+OK|-MOVED)* ]]; }
+serves() { [[ $(ask "${port[1]}" SET '{um}key' value) = @(+OK|-MOVED)* ]]; }
 that '   its server answers again' eventually serves
 that '   empty as it is, it has no vote' eventually votes_are 2
 kill "$(cat "$tmp/held")"

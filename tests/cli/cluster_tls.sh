@@ -3,12 +3,10 @@
 # A cluster that speaks TLS: three masters without replicas.
 . "$(dirname "$0")/lib.bash" "$@"
 needs openssl
-find_server
+own_servers
 inside_dev '6 --no-init' "$@"
 hurried
 sh "$here/../../lab/servers/certs.sh" "$tmp" || skip 'certificates cannot be made'
-pids=
-trap 'kill $pids 2>/dev/null; rm -rf "$tmp"' EXIT
 for k in 1 2 3; do
     port[k]=$(take_port "$k") bus[k]=$(take_port $((k + 3)))
 done
@@ -27,7 +25,7 @@ for k in 1 2 3; do
     "$server" --port 0 --tls-port "${port[k]}" --bind 127.0.0.1 --tls-cert-file "$tmp/good.crt" --tls-key-file "$tmp/good.key" \
         --tls-ca-cert-file "$tmp/ca.crt" --tls-auth-clients no --tls-cluster yes --cluster-enabled yes \
         --cluster-port "${bus[k]}" --cluster-require-full-coverage no --dir "$tmp/$k" --save '' >"$tmp/$k/log" 2>&1 &
-    pids+=" $!"
+    servers+=($!)
 done
 listening() {
     local k

@@ -4,11 +4,8 @@
 # becomes of locks when a slot moves or a master is replaced.
 . "$(dirname "$0")/lib.bash" "$@"
 needs jq
-own_servers
-inside_dev '14 --no-init' "$@"
-unset REDLOCK_NODES_SAVED
-echo $'node-timeout = 3s\nmax-ttl = 10s\nttl = 9s' >"$tmp/unhurried"
-export REDLOCK_CONFIG=$tmp/unhurried
+inside_cluster "$@"
+echo $'max-ttl = 10s\nttl = 9s' >>"$REDLOCK_CONFIG"
 
 refused() { # WHAT URL PATTERN
     try "$redlock" nodes --nodes "$2"
@@ -22,58 +19,19 @@ refused 'a node twice' cluster://$three+127.0.0.1:1 'a node is named twice'
 refused 'one cluster twice' cluster://$three,cluster://$three 'are the same server'
 refused 'more votes than a lock has nodes' cluster://$three/7,cluster://a+b+c/7,cluster://d+e+f/3 'more than 15 votes'
 
-# start K [OPTION...]: a server in cluster mode; its ports in ${port[K]} and ${bus[K]}.
-start() {
-    local k=$1
-    shift
-    mkdir -p "$tmp/$k"
-    "$server" --port "${port[k]}" --bind 127.0.0.1 --cluster-enabled yes --cluster-port "${bus[k]}" --dir "$tmp/$k" \
-        --save '' --appendonly no --cluster-node-timeout 2000 --cluster-require-full-coverage no \
-        --cluster-allow-replica-migration no --repl-diskless-sync-delay 0 "$@" >>"$tmp/$k.log" 2>&1 &
-    pid[k]=$!
-    servers+=($!)
-    eventually answers $k
-    ! grep -q 'Bad directive\|wrong number' "$tmp/$k.log" || skip 'this server has no cluster-port (before 7.0)'
-    ! gone "${pid[k]}" || not_ok "server $k starts" "$(cat "$tmp/$k.log")"
-}
-answers() { # K
-    [ "$(ask "${port[$1]}" PING 2>/dev/null)" = +PONG ] || gone "${pid[$1]}"
-}
 # nodes K: what it says of all nodes, a line each.
-nodes() {
-    local fd line
-    exec {fd}<>"/dev/tcp/127.0.0.1/${port[$1]}"
-    printf 'CLUSTER NODES\r\nPING\r\n' >&"$fd"
-    while IFS= read -r -t 60 line <&"$fd" && [ "$line" != $'+PONG\r' ]; do printf '%s\n' "${line%$'\r'}"; done
-    exec {fd}>&-
-}
-id() { nodes "$1" | awk '/myself/ { print $1 }'; }
+nodes() { answer "${port[$1]}" 'CLUSTER NODES' | tail -n +2; }
 all() { # COMMAND...: on each of the six
     local k
     for k in 1 2 3 4 5 6; do "$@" $k || return 1; done
 }
-knows_all() { [ "$(nodes $1 | grep -c connected)" = 6 ]; }
 owner() { # SLOT K: the port of its owner, as K sees it
     nodes "$2" | awk -v slot="$1" '$3 ~ /master/ { for (i = 9; i <= NF; i++) { split($i, r, "-")
         if (slot >= r[1] && slot <= (r[2] ? r[2] : r[1])) { sub(/@.*/, "", $2); sub(/.*:/, "", $2); print $2 } } }'
 }
-is_replica_of() { # K MASTER
-    [ "$(ask "${port[$1]}" CLUSTER REPLICATE "${ids[$2]}")" = +OK ]
-}
-is_online() { ask "${port[$1]}" INFO replication >/dev/null; nodes $(($1 + 3)) | grep -q "myself,slave ${ids[$1]}"; }
-for k in 1 2 3 4 5 6 7; do
-    port[k]=$(take_port "$k") bus[k]=$(take_port $((k + 7)))
-done
-for k in 1 2 3 4 5 6; do start $k; done
-for k in 1 2 3; do
-    ask "${port[k]}" CLUSTER SET-CONFIG-EPOCH $k >/dev/null
-    ask "${port[k]}" CLUSTER ADDSLOTSRANGE $(((k - 1) * 5461)) $((k < 3 ? k * 5461 - 1 : 16383)) >/dev/null
-done
-for k in 2 3 4 5 6; do ask "${port[1]}" CLUSTER MEET 127.0.0.1 "${port[k]}" "${bus[k]}" >/dev/null; done
-that 'the cluster comes up' eventually all knows_all
-for k in 1 2 3 4 5 6; do ids[k]=$(id $k); done
-for k in 1 2 3; do eventually is_replica_of $((k + 3)) $k; done
-for k in 1 2 3; do eventually is_online $k; done
+for k in 1 2 3; do ids[k]=$(nodes $k | awk '/myself/ { print $1 }'); done
+follows() { [ "$1" -le 3 ] || answer "${port[$1]}" 'INFO replication' | grep -q master_link_status:up; }
+that 'the cluster comes up' eventually all follows
 sees_slots() {
     [[ $(ask "${port[$1]}" GET x) != -CLUSTERDOWN* ]] &&
         [ "$(owner 2727 $1)/$(owner 8193 $1)/$(owner 13650 $1)" = "${port[1]}/${port[2]}/${port[3]}" ]
@@ -84,7 +42,6 @@ at() { # K...: a URL of these nodes
     for k; do url+=+127.0.0.1:${port[k]}; done
     printf 'cluster://%s' "${url#+}"
 }
-export REDLOCK_NODES
 REDLOCK_NODES=$(at 2 3 4 5 6)
 
 try "$redlock" run -n x -- echo ran
@@ -180,15 +137,7 @@ move() {
         ask "${port[3]}" MIGRATE 127.0.0.1 "${port[1]}" "$key" 0 5000 >/dev/null
     done
 }
-nodes_keys() { # K: a key of the slot
-    local fd line
-    exec {fd}<>"/dev/tcp/127.0.0.1/${port[$1]}"
-    printf 'CLUSTER GETKEYSINSLOT 13650 1\r\nPING\r\n' >&"$fd"
-    while IFS= read -r -t 60 line <&"$fd" && [ "$line" != $'+PONG\r' ]; do
-        [[ $line == [*$]* ]] || printf '%s' "${line%$'\r'}"
-    done
-    exec {fd}>&-
-}
+nodes_keys() { answer "${port[$1]}" 'CLUSTER GETKEYSINSLOT 13650 1' | grep -v '^[*$]'; } # K: a key of the slot
 move
 for k in 1 3 2; do ask "${port[k]}" CLUSTER SETSLOT 13650 NODE "${ids[1]}" >/dev/null; done
 moved() { [ "$(owner 13650 $1)" = "${port[1]}" ]; }
@@ -206,8 +155,7 @@ unlike '   and not that they count once' "$(cat "$tmp/doctor")" 'same server'
 counts_all() { [ "$("$redlock" nodes --json | jq '[.nodes[] | select(.answered and (.quarantined | not))] | length')" = 3 ]; }
 that 'the guard time after it all three vote again' eventually counts_all
 
-kill -9 "${pid[2]}"
-wait "${pid[2]}" 2>/dev/null
+"$redlock" dev kill 2 >/dev/null
 for i in 1 2 3; do
     try "$redlock" run -w 20s "dead$i" -- echo ran
     is "a master is dead: lock $i" "$status $out" '0 ran'
@@ -223,7 +171,7 @@ that '   and the lock is on it, too' eventually is_whole
 kill "$(cat "$tmp/moved")"
 wait $holder
 
-start 2
+"$redlock" dev start 2 >/dev/null
 came_back() { nodes 2 | grep -q 'myself,slave'; }
 that 'the old master comes back as a replica' eventually came_back
 try "$redlock" run -w 2s x --nodes "$(at 1 3 4)" -- echo ran
@@ -236,4 +184,4 @@ try "$redlock" init --yes --nodes "$(at 1 3 4)"
 expect '   until init draws a new set: 0' 0
 try "$redlock" run -w 2s x --nodes "$(at 1 3 4)" -- echo ran
 is '   with which they count' "$status $out" '0 ran'
-[ $failed = 0 ]
+done_testing

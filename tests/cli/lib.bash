@@ -162,6 +162,19 @@ inside_dev() {
     exec "$redlock" dev -c "${options[@]}" -- bash "$0" "$@"
 }
 
+# inside_cluster "$@": the same inside `redlock dev --cluster`, not initialised; ${port[K]} is that of the K-th node.
+inside_cluster() {
+    if [ -z "${REDLOCK_DEV:-}" ]; then
+        find_server
+        has_bus_port
+        rm -rf "$tmp"
+        exec "$redlock" dev --cluster --no-init -- bash "$0" "$@"
+    fi
+    IFS=+ read -r -a port <<<"x+${REDLOCK_NODES#cluster://}"
+    port=("${port[@]##*:}")
+    unhurried
+}
+
 # unhurried: a busy machine may take its time to answer. hurried: by default, where nodes hang.
 unhurried() {
     echo 'node-timeout = 3s' >"$tmp/unhurried"

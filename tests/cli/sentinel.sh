@@ -316,14 +316,7 @@ cat >"$tmp/promoted" <<'END'
 unhurried
 echo 'max-ttl = 3s' >>"$REDLOCK_CONFIG"
 ask "$(port 2)" REPLICAOF 127.0.0.1 "$(port 1)" >/dev/null
-linked() { ask_info "$(port 2)" | grep -q master_link_status:up; }
-ask_info() {
-    local fd line
-    exec {fd}<>"/dev/tcp/127.0.0.1/$1"
-    printf 'INFO replication\r\nPING\r\n' >&"$fd"
-    while IFS= read -r -t 60 line <&"$fd" && [ "$line" != $'+PONG\r' ]; do printf '%s\n' "$line"; done
-    exec {fd}>&-
-}
+linked() { answer "$(port 2)" 'INFO replication' | grep -q master_link_status:up; }
 eventually linked
 ask "$(port 2)" REPLICAOF NO ONE >/dev/null
 export REDLOCK_NODES=127.0.0.1:$(port 2)

@@ -3,13 +3,11 @@
 # Sentinels that speak TLS, and a server that does not.
 . "$(dirname "$0")/lib.bash" "$@"
 needs openssl
+own_servers
 inside_dev '4 --no-init' "$@"
 hurried
 sh "$here/../../lab/servers/certs.sh" "$tmp" || skip 'certificates cannot be made'
-program=$(command -v "${REDLOCK_SERVER:-redis-server}" || command -v valkey-server) || skip 'there is no server'
 master=$(port 1)
-pids=
-trap 'kill $pids 2>/dev/null; rm -rf "$tmp"' EXIT
 places=
 for k in 2 3 4; do
     at=$(take_port $k)
@@ -24,8 +22,8 @@ tls-auth-clients no
 dir $tmp/s$k
 sentinel monitor group 127.0.0.1 $master 2
 END
-    "$program" "$tmp/s$k/conf" --sentinel >"$tmp/s$k/log" 2>&1 &
-    pids+=" $!"
+    "$server" "$tmp/s$k/conf" --sentinel >"$tmp/s$k/log" 2>&1 &
+    servers+=($!)
     places+=${places:++}127.0.0.1:$at
 done
 listening() {
