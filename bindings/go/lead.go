@@ -125,7 +125,7 @@ func (l Locker[L]) Lock(ctx context.Context, key string) (L, error) { return l(c
 
 // NewLocker tries each lock once. The schedulers of a fleet come at times that differ by what their
 // clocks differ: a job that was done sooner keeps its lock for splay from its start, so that none
-// runs it again. It panics if L is another interface.
+// runs it again, unless its process ends before. It panics if L is another interface.
 func NewLocker[L any](c *Client, splay time.Duration, options ...LockOption) Locker[L] {
 	_ = any(unlocker(nil)).(L)
 	return func(ctx context.Context, key string) (held L, err error) {

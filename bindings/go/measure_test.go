@@ -96,6 +96,7 @@ func TestCycles(t *testing.T) {
 	const callers, turns, span = 64, 9, 2 * time.Second
 	d := startDaemon(t, "--drain", "0")
 	inC := exec.Command(os.Getenv("REDLOCK_ASKED"), d.socket, "2")
+	inC.Stderr = os.Stderr // why it fails
 	// A machine that stands still for seconds has a few refusals.
 	wrk := exec.Command("bash", "-c", `wrk -t1 -c64 -d2 -s cycles.lua http://127.0.0.1 |
 		awk '/Non-2xx/ { refused = $NF } / requests in / { all = $1 } /^Requests/ && refused * 100 < all { print $2 }'`)
