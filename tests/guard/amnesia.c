@@ -5,6 +5,7 @@
  * whether B is kept out depends on the guard (G1, G2), and where it is not, the case says so.
  */
 #include "fixture.h"
+#include "kinds.h"
 #include "relay.h"
 
 #include <stdio.h>
@@ -14,6 +15,7 @@ enum { FORGETFUL = 2, TTL_MS = 30000 };
 
 struct scene {
     struct cluster c;
+    enum shape shape;      /* of the lock */
     struct server outside; /* a master for the node that is demoted */
     struct relay relay;
     redlock *a, *b;
@@ -57,9 +59,9 @@ static void restart_unseen(struct scene *s)
     CHECK_INT(0, s->relay.switches->hidden);
 }
 
-static void start(struct scene *s, uint32_t flags, bool hidden)
+static void start(struct scene *s, uint32_t flags, bool hidden, enum shape shape)
 {
-    memset(s, 0, sizeof *s);
+    *s = (struct scene){.shape = shape};
     cluster_start(&s->c, 5);
     if (hidden) {
         relay_start(&s->relay, s->c.node[FORGETFUL].port.number, 1);
@@ -72,9 +74,9 @@ static void start(struct scene *s, uint32_t flags, bool hidden)
     CHECK_OK(client_try(s->a, "warm", TTL_MS));
     CHECK_OK(client_try(s->b, "warm", TTL_MS));
     cluster_set(&s->c, 3, 2, "redlock:x", "in the way", 60000);
-    s->held = client_lock(s->a, "x", TTL_MS);
+    s->held = client_lock_as(s->a, "x", TTL_MS, shape_request(shape));
     cluster_del(&s->c, 3, 2, "redlock:x");
-    CHECK_INT(3, cluster_count_value(&s->c, "redlock:x", redlock_value(s->held)));
+    CHECK_INT(3, kind_count_holds(&s->c, "x", redlock_value(s->held)));
 }
 
 static void finish(struct scene *s)
@@ -83,6 +85,7 @@ static void finish(struct scene *s)
     redlock_lock_free(s->held);
     client_close(s->a);
     client_close(s->b);
+    cluster_each(&s->c, 0, 5, server_kill);
 }
 
 static bool forgot(void *data)
@@ -92,11 +95,13 @@ static bool forgot(void *data)
 }
 
 /* B tries for a while, as connections come back. True: it was granted what A holds. */
-static bool second_holder(redlock *b)
+static bool second_holder(const struct scene *s, redlock *b)
 {
-    redlock_request q = REDLOCK_REQUEST(.wait_ms = 1000);
+    redlock_request q = shape_rival(s->shape);
     redlock_lock *lock = NULL;
-    int error = redlock_acquire(b, "x", TTL_MS, &q, &lock);
+    int error;
+    q.wait_ms = 1000;
+    error = redlock_acquire(b, "x", TTL_MS, &q, &lock);
     if (error == REDLOCK_OK)
         redlock_lock_free(lock);
     else if (error != REDLOCK_TIMEOUT && error != REDLOCK_GUARDED)
@@ -113,75 +118,85 @@ static bool is_quarantined(redlock *r, size_t node, const char *word)
     return info.quarantined != 0;
 }
 
-static void holds(forget_fn *forget, uint32_t flags, bool hidden, const char *word)
+static void holds(forget_fn *forget, uint32_t flags, bool hidden, enum shape shape,
+                  const char *word)
 {
     struct scene s;
     redlock *fresh;
-    start(&s, flags, hidden);
+    start(&s, flags, hidden, shape);
     forget(&s);
     CHECK(forgot(&s));
-    CHECK_NEVER(second_holder(s.b));
+    CHECK_NEVER(second_holder(&s, s.b));
     CHECK(is_quarantined(s.b, FORGETFUL, word));
     for (size_t i = 0; i < 5; i++)
         CHECK(i == FORGETFUL || !is_quarantined(s.b, i, ""));
     fresh = client_open_warm(&s.c, flags); /* one that never knew the old node */
-    CHECK_NEVER(second_holder(fresh));
+    CHECK_NEVER(second_holder(&s, fresh));
     client_close(fresh);
     finish(&s);
 }
 
-static void breaks(forget_fn *forget, uint32_t flags, bool hidden)
+static void breaks(forget_fn *forget, uint32_t flags, bool hidden, enum shape shape)
 {
     struct scene s;
-    start(&s, flags, hidden);
+    start(&s, flags, hidden, shape);
     forget(&s);
     CHECK(forgot(&s));
-    CHECK(second_holder(s.b));
+    CHECK(second_holder(&s, s.b));
     finish(&s);
 }
 
-CASE_OF(restart_is_guarded,
-        "A node killed and restarted does not vote, so the second client stays out.",
-        holds(restart, 0, false, "restarted not long ago"));
+CASE(restart_is_guarded,
+     "A node killed and restarted makes no second majority for a lock of any kind.")
+{
+    FOR_SHAPES(shape)
+    holds(restart, 0, false, shape, "restarted not long ago");
+}
 
-CASE_OF(restart_without_guard,
-        "With the guard off, a node killed and restarted makes two holders.",
-        breaks(restart, REDLOCK_NO_GUARD, false));
+CASE(restart_without_guard,
+     "With the guard off, a restarted node makes a second majority for every kind.")
+{
+    FOR_SHAPES(shape)
+    breaks(restart, REDLOCK_NO_GUARD, false, shape);
+}
 
 CASE_OF(restart_is_guarded_strict,
         "In strict mode a node killed and restarted lets no second client in.",
-        holds(restart, REDLOCK_STRICT, false, "not admitted"));
+        holds(restart, REDLOCK_STRICT, false, SHAPE_MUTEX, "not admitted"));
 
-CASE_OF(flushall_strict,
-        "In strict mode FLUSHALL on a node lets no second client in: the marker is gone too.",
-        holds(flush, REDLOCK_STRICT, false, "not admitted"));
+CASE(flushall_strict,
+     "In strict mode a flushed node makes no second majority for a lock of any kind.")
+{
+    FOR_SHAPES(shape)
+    holds(flush, REDLOCK_STRICT, false, shape, "not admitted");
+}
 
 CASE_OF(flushall_default_misses,
         "In the default mode FLUSHALL on a node makes two holders: a known limit.",
-        breaks(flush, 0, false));
+        breaks(flush, 0, false, SHAPE_MUTEX));
 
 CASE_OF(swapdb_strict, "In strict mode SWAPDB on a node lets no second client in.",
-        holds(swap, REDLOCK_STRICT, false, "not admitted"));
+        holds(swap, REDLOCK_STRICT, false, SHAPE_MUTEX, "not admitted"));
 
 CASE_OF(swapdb_default_misses,
         "In the default mode SWAPDB on a node makes two holders: a known limit.",
-        breaks(swap, 0, false));
+        breaks(swap, 0, false, SHAPE_MUTEX));
 
 CASE_OF(promotion_strict,
         "In strict mode a node demoted and promoted in place lets no second client in.",
-        holds(demote_and_promote, REDLOCK_STRICT, false, "not admitted"));
+        holds(demote_and_promote, REDLOCK_STRICT, false, SHAPE_MUTEX, "not admitted"));
 
 CASE_OF(promotion_default_misses,
         "In the default mode a demotion and promotion makes two holders: a known limit.",
-        breaks(demote_and_promote, 0, false));
+        breaks(demote_and_promote, 0, false, SHAPE_MUTEX));
 
 CASE_OF(hidden_restart_strict,
         "In strict mode a restart hidden by a proxy lets no second client in.",
-        holds(restart_unseen, REDLOCK_STRICT, true, "not admitted"));
+        holds(restart_unseen, REDLOCK_STRICT, true, SHAPE_MUTEX, "not admitted"));
 
 CASE_OF(hidden_restart_default_misses,
         "In the default mode a restart hidden by a proxy makes two holders: a known limit.",
-        breaks(restart_unseen, 0, true));
+        breaks(restart_unseen, 0, true, SHAPE_MUTEX));
 
 /* Nodes with a short guard time: this and the margin of two seconds. */
 #define SHORT_MAX_TTL_MS "2000"

@@ -1,80 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Guards for every kind: nodes that forgot, young nodes, markers, and the nodes' max_ttl. */
+/* Guards for every kind: young nodes, markers, and the nodes' max_ttl. guard/amnesia.c has nodes
+ * that forgot. */
 #include "fixture.h"
 #include "kinds.h"
 
 enum { TTL_MS = LONG_TTL_MS };
-
-/* The shape's own request and, where the shape admits several, one that would join it. */
-static redlock_lock *held_on_three_of_five(redlock *r, const struct cluster *c,
-                                           enum shape shape)
-{
-    static const char *const keys[] = {"redlock:x", "redlock:y", "redlock:z"};
-    redlock_lock *lock = client_lock_as(r, "x", TTL_MS, shape_request(shape));
-    CHECK(kind_await_holds(c, "x", redlock_value(lock), 5));
-    for (int node = 3; node < 5; node++)
-        for (int i = 0; i < 3; i++)
-            server_cmd(&c->node[node], "DEL", keys[i], NULL);
-    return lock;
-}
-
-/*
- * A holds it on nodes 1, 2 and 3 of five, node 3 restarts, and B, which must be excluded,
- * asks: nodes 3, 4 and 5 would make a second majority.
- */
-static int second_majority(struct cluster *c, enum shape shape, uint32_t flags)
-{
-    redlock *a = client_open_warm(c, REDLOCK_THREAD | flags);
-    redlock *b = client_open_warm(c, REDLOCK_THREAD | flags);
-    redlock_lock *lock = held_on_three_of_five(a, c, shape);
-    redlock_lock *second = NULL;
-    redlock_request q;
-    int error;
-    if (flags & REDLOCK_STRICT)
-        server_cmd(&c->node[2], "FLUSHALL", NULL); /* no connection breaks */
-    else
-        server_restart(&c->node[2]);
-    client_warm(b);
-    q = shape_rival(shape);
-    error = redlock_acquire(b, "x", TTL_MS, &q, &second);
-    redlock_lock_free(second);
-    redlock_release(lock);
-    redlock_lock_free(lock);
-    client_close(a);
-    client_close(b);
-    CHECK(kind_await_clean(c));
-    server_admit(&c->node[2]);
-    return error;
-}
-
-CASE_NODES(restarted, "A restarted node makes no second majority for a lock of any kind.",
-           .nodes = 5)
-{
-    FOR_SHAPES(shape)
-    {
-        int error = second_majority(c, shape, 0);
-        CHECK(error == REDLOCK_BUSY || error == REDLOCK_GUARDED);
-    }
-}
-
-CASE_NODES(restarted_unguarded,
-           "With the guard off, a restarted node makes a second majority for every kind.",
-           .nodes = 5)
-{
-    FOR_SHAPES(shape)
-    CHECK_ERR(REDLOCK_OK, second_majority(c, shape, REDLOCK_NO_GUARD));
-}
-
-CASE_NODES(flushed_strict,
-           "In strict mode a flushed node makes no second majority for a lock of any kind.",
-           .nodes = 5)
-{
-    FOR_SHAPES(shape)
-    {
-        int error = second_majority(c, shape, REDLOCK_STRICT);
-        CHECK(error == REDLOCK_BUSY || error == REDLOCK_GUARDED);
-    }
-}
 
 CASE_NODES(young_majority,
            "Two young nodes of three: GUARDED for every kind, and nothing stays on any node.")

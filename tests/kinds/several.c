@@ -103,32 +103,6 @@ CASE_ON(sixteen, "Sixteen names of full length work; seventeen are refused.",
     CHECK_ERR(REDLOCK_INVAL, client_try_as(r, names[0], TTL_MS, q));
 }
 
-CASE_ON(renewal_renews_all,
-        "The watchdog renews every name; one name gone from a majority is a loss.",
-        .flags = REDLOCK_THREAD)
-{
-    static const char *const keys[] = {"redlock:a", "redlock:b", "redlock:c"};
-    struct tally tally = {0};
-    redlock_request q = with(bc, 2);
-    redlock_lock *lock;
-    q.flags = REDLOCK_RENEW;
-    q.data = &tally;
-    lock = client_lock_as(r, "a", RENEWED_TTL_MS, q);
-    sleep_ms(RENEWED_TTL_MS + 1000);
-    NO_EVENT(r);
-    for (int i = 0; i < 3; i++)
-        for (int n = 0; n < 3; n++)
-            CHECK_BETWEEN(1, RENEWED_TTL_MS, server_int(&c->node[n], "PTTL", keys[i], NULL));
-    /* Again and again: a renewal between the two deletions puts the first one back. */
-    for (int64_t end_ms = now_ms() + GIVE_UP_MS;
-         !tally.count[REDLOCK_EVENT_LOST] && now_ms() < end_ms; drain(r))
-        for (int n = 0; n < 2; n++)
-            server_int(&c->node[n], "DEL", "redlock:c", NULL);
-    CHECK_INT(1, tally.count[REDLOCK_EVENT_LOST]);
-    CHECK_INT(0, redlock_remaining_ms(lock));
-    CHECK(cluster_await_empty(c)); /* the other names go with it */
-}
-
 CASE_ON(repaired,
         "A node that lost one or all of the names gets them back, and never a part of them.",
         .flags = REDLOCK_THREAD)

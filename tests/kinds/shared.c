@@ -62,37 +62,6 @@ CASE_ON(own_expiry, "A dead reader's hold expires by itself, and a living reader
         CLIENT_LOCK(r, "x", TTL_MS, .wait_ms = GIVE_UP_MS)); /* its end needs no message */
 }
 
-CASE_ON(renewed_and_lost,
-        "A reader is renewed beside others, and is told when a majority forgot it.",
-        .flags = REDLOCK_THREAD)
-{
-    struct tally tally = {0};
-    redlock_request q;
-    redlock_lock *reader, *second;
-    other = client_open_warm(c, 0);
-    q = reader_request();
-    q.flags = REDLOCK_RENEW;
-    q.data = &tally;
-    reader = client_lock_as(r, "x", RENEWED_TTL_MS, q);
-    second = client_lock_as(other, "x", TTL_MS, reader_request());
-    sleep_ms(RENEWED_TTL_MS + 1000);
-    NO_EVENT(r);
-    CHECK(redlock_remaining_ms(reader) > 0);
-    CHECK(kind_await_holds(c, "x", redlock_value(reader), 3));
-    /* Again and again: a renewal between the two removals puts the first one back. */
-    for (int64_t end_ms = now_ms() + GIVE_UP_MS;
-         !tally.count[REDLOCK_EVENT_LOST] && now_ms() < end_ms; drain(r))
-        for (int i = 0; i < 2; i++)
-            server_int(&c->node[i], "ZREM", "redlock:x", redlock_value(reader), NULL);
-    CHECK_INT(1, tally.count[REDLOCK_EVENT_LOST]);
-    CHECK_INT(REDLOCK_STATE_LOST, redlock_state(reader));
-    redlock_lock_free(reader);
-    CHECK(kind_count_holds(c, "x", redlock_value(second)) >=
-          2); /* its neighbour is untouched */
-    client_unlock(second);
-    CHECK(cluster_await_empty(c));
-}
-
 CASE_ON(repaired, "A node that lost one reader gets it back beside the readers it has.",
         .flags = REDLOCK_THREAD)
 {

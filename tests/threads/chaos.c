@@ -8,13 +8,12 @@
 #include "check.h"
 #include "client.h"
 #include "clock.h"
+#include "kinds.h"
 #include "proxy.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <sys/random.h>
 
 enum { NODES = 5, NAMES = 3, BLOCKING = 4, IN_FLIGHT = 12, RUN_MS = 2500 };
 
@@ -26,27 +25,12 @@ static _Atomic int64_t held_until_ns[NAMES];
 static _Atomic bool over;
 static _Atomic int wins;
 
-static unsigned choose_seed(void)
-{
-    unsigned seed = 0;
-    const char *given = getenv("REDLOCK_TEST_SEED");
-    if (given != NULL)
-        return (unsigned)strtoul(given, NULL, 10);
-    CHECK(getrandom(&seed, sizeof seed, 0) == (ssize_t)sizeof seed);
-    return seed;
-}
-
-static int64_t draw(unsigned *seed, int64_t low, int64_t high)
-{
-    return low + rand_r(seed) % (high - low + 1);
-}
-
 /* Attempts may fail here: what is won in spite of it is judged. */
 enum { NODE_TIMEOUT_MS = DEFAULT_MS };
 
 static int64_t draw_ttl_ms(unsigned *seed)
 {
-    return draw(seed, 50, 900);
+    return seed_draw(seed, 50, 900);
 }
 
 /*
@@ -80,8 +64,8 @@ static void *lock_at_random(void *data)
 {
     struct blocking *b = data;
     while (!over) {
-        int name = (int)draw(&b->seed, 0, NAMES - 1);
-        redlock_request q = REDLOCK_REQUEST(.wait_ms = draw(&b->seed, 0, 150));
+        int name = seed_draw(&b->seed, 0, NAMES - 1);
+        redlock_request q = REDLOCK_REQUEST(.wait_ms = seed_draw(&b->seed, 0, 150));
         redlock_lock *lock = NULL;
         int error = redlock_acquire(b->client, names[name], draw_ttl_ms(&b->seed), &q, &lock);
         int64_t until_ns;
@@ -93,13 +77,13 @@ static void *lock_at_random(void *data)
         }
         enter(name, lock);
         until_ns = redlock_deadline_ns(lock);
-        sleep_ms(draw(&b->seed, 0, 8));
-        if (draw(&b->seed, 0, 2) == 0)
+        sleep_ms(seed_draw(&b->seed, 0, 8));
+        if (seed_draw(&b->seed, 0, 2) == 0)
             redlock_extend(
                 lock,
                 draw_ttl_ms(&b->seed)); /* may move the deadline: this one stays what it was */
         leave(name, until_ns);
-        if (draw(&b->seed, 0, 3) > 0)
+        if (seed_draw(&b->seed, 0, 3) > 0)
             redlock_release(lock);
         redlock_lock_free(lock);
     }
@@ -124,9 +108,9 @@ static void free_flight(struct flight *f)
 static void start_flight(struct flight *f)
 {
     redlock_request q;
-    f->name = (int)draw(f->seed, 0, NAMES - 1);
+    f->name = seed_draw(f->seed, 0, NAMES - 1);
     f->awaited = REDLOCK_EVENT_ACQUIRED;
-    q = (redlock_request)REDLOCK_REQUEST(.wait_ms = draw(f->seed, -1, 100), .data = f);
+    q = (redlock_request)REDLOCK_REQUEST(.wait_ms = seed_draw(f->seed, -1, 100), .data = f);
     CHECK_OK(
         redlock_start_acquire(f->client, names[f->name], draw_ttl_ms(f->seed), &q, &f->lock));
 }
@@ -141,7 +125,7 @@ static void read_event(const redlock_event *event)
     if (event->type == REDLOCK_EVENT_ACQUIRED && event->error == REDLOCK_OK) {
         enter(f->name, f->lock);
         leave(f->name, redlock_deadline_ns(f->lock));
-        if (draw(f->seed, 0, 1) == 0) {
+        if (seed_draw(f->seed, 0, 1) == 0) {
             f->awaited = REDLOCK_EVENT_RELEASED;
             CHECK_OK(redlock_start_release(f->lock));
             return;
@@ -157,14 +141,14 @@ static void fly_at_random(redlock *r, unsigned *seed)
     for (int i = 0; i < IN_FLIGHT; i++)
         flights[i] = (struct flight){.client = r, .seed = seed};
     while (!over) {
-        struct flight *f = &flights[draw(seed, 0, IN_FLIGHT - 1)];
+        struct flight *f = &flights[seed_draw(seed, 0, IN_FLIGHT - 1)];
         if (f->lock == NULL) {
             start_flight(f);
-        } else if (draw(seed, 0, 9) == 0) {
+        } else if (seed_draw(seed, 0, 9) == 0) {
             redlock_cancel(f->lock); /* no effect on one that is not waiting */
             free_flight(f);
         }
-        if ((event = next_event(r, draw(seed, 0, 2))))
+        if ((event = next_event(r, seed_draw(seed, 0, 2))))
             read_event(event);
     }
     for (int i = 0; i < IN_FLIGHT; i++)
@@ -185,25 +169,25 @@ static void *fly(void *data)
 static void make_weather(struct cluster *c, struct proxy *p, unsigned *seed)
 {
     for (int64_t end_ms = now_ms() + RUN_MS; now_ms() < end_ms;) {
-        int node = (int)draw(seed, 0, NODES - 1);
-        switch (draw(seed, 0, 4)) {
+        int node = seed_draw(seed, 0, NODES - 1);
+        switch (seed_draw(seed, 0, 4)) {
         case 0:
             server_freeze(&c->node[node]);
-            sleep_ms(draw(seed, 1, 90));
+            sleep_ms(seed_draw(seed, 1, 90));
             server_thaw(&c->node[node]);
             break;
         case 1:
             proxy_cut(&p[node]);
             break;
         case 2:
-            p[node].switches->down_delay_ms = (int)draw(seed, 0, 70);
+            p[node].switches->down_delay_ms = seed_draw(seed, 0, 70);
             break;
         case 3:
-            p[node].switches->up_delay_ms = (int)draw(seed, 0, 30);
+            p[node].switches->up_delay_ms = seed_draw(seed, 0, 30);
             break;
         default:
             p[node].switches->down_delay_ms = p[node].switches->up_delay_ms = 0;
-            sleep_ms(draw(seed, 5, 40));
+            sleep_ms(seed_draw(seed, 5, 40));
             break;
         }
     }
@@ -215,10 +199,8 @@ CASE(nobody_overlaps_in_any_weather,
     struct cluster c;
     struct proxy p[NODES];
     struct blocking b[BLOCKING + 1];
-    unsigned seed = choose_seed();
+    unsigned seed = seed_choose();
     redlock *shared, *plain, *loop;
-    printf("# REDLOCK_TEST_SEED=%u\n", seed);
-    fflush(stdout);
     cluster_start(&c, NODES);
     proxies_start(p, &c, NODES);
     shared = client_open_hasty(&c, REDLOCK_THREAD, NODE_TIMEOUT_MS);

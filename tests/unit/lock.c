@@ -132,12 +132,6 @@ CASE_OF(late_grant_of_an_older_round_is_not_counted,
                           "[8]    3 granted    -> done OK\n"
                           "[8]    keys 13\n"));
 
-CASE_OF(one_node_votes_once, "A repeated answer of one node is not a second vote.",
-        trace_run(&three, "[0]    acquire 1000        -> send ACQUIRE 123\n"
-                          "[1]    1 granted\n"
-                          "[2]    1 granted\n"
-                          "[2]    state acquiring\n"));
-
 CASE_OF(wait_deadline_ends_the_wait,
         "A9: a wait ends with TIMEOUT at its deadline, also between attempts.",
         trace_run(&three, "[0]    acquire 1000 wait 20 -> send ACQUIRE 123\n"
