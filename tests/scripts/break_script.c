@@ -27,39 +27,6 @@ static void check_broken(const char *reply, const char *value, long long left_ms
     CHECK_STR(value, part(reply, 2));
 }
 
-static void check_not_broken(const char *reply)
-{
-    CHECK_PARTS("0=0, 2=", reply);
-}
-
-CASE(break_mutex,
-     "Breaking deletes the mutex with the fingerprint, and tells what it had left.")
-{
-    char fingerprint[64];
-    GRANTED(.value = "a me", .ttl = "9000");
-    snprintf(fingerprint, sizeof fingerprint, "%s", fingerprint_of("a me"));
-    check_broken(call_break(&node, "x", fingerprint), "a me", 9000);
-    CHECK_INT(0, server_int(&node, "EXISTS", KEY, NULL));
-    check_not_broken(call_break(&node, "x", fingerprint));
-    CHECK_INT(-2, part_int(call_break(&node, "x", fingerprint), 1));
-}
-
-CASE(break_spares_the_next,
-     "Breaking by the fingerprint of a holder that is gone spares the next one.")
-{
-    static const char *const kinds[] = {"m", "s", "o", "k"};
-    for (int i = 0; i < 4; i++) {
-        char fingerprint[64];
-        GRANTED(.value = "a#1", .kind = kinds[i], .group = "1", .slot = "1");
-        snprintf(fingerprint, sizeof fingerprint, "%s", fingerprint_of("a#1"));
-        CHECK_STR("1", GIVE(.value = "a#1"));
-        GRANTED(.value = "b#1", .kind = kinds[i], .group = "1", .slot = "1", .ttl = "9000");
-        check_not_broken(call_break(&node, "x", fingerprint));
-        CHECK_LEFT(9000, part_int(call_break(&node, "x", fingerprint), 1));
-        CHECK_STR("1", GIVE(.value = "b#1"));
-    }
-}
-
 CASE(break_reader,
      "Breaking a reader leaves the other readers, and the key as long as they live.")
 {
@@ -69,14 +36,6 @@ CASE(break_reader,
     CHECK_STR("b", server_cmd(&node, "ZRANGE", KEY, "0", "-1", NULL));
     CHECK_LEFT(5000, pttl(KEY));
     check_broken(call_break(&node, "x", fingerprint_of("b")), "b", 5000);
-    CHECK_INT(0, server_int(&node, "EXISTS", KEY, NULL));
-}
-
-CASE(break_owner, "Breaking any hold of a re-entrant lock ends all holds of its owner.")
-{
-    GRANTED(.value = "a", .kind = "o", .group = "me", .ttl = "4000");
-    GRANTED(.value = "b", .kind = "o", .group = "me", .ttl = "20000");
-    check_broken(call_break(&node, "x", fingerprint_of("a")), "a", 20000);
     CHECK_INT(0, server_int(&node, "EXISTS", KEY, NULL));
 }
 
@@ -114,19 +73,21 @@ CASE(break_strangers,
 CASE(broken_is_not_repaired,
      "What was broken is not put back by a repair, of any kind, also where it was missing.")
 {
-    static const char *const kinds[] = {"m", "s", "o", "k"};
-    for (int i = 0; i < 4; i++) {
+    bool is_gone = false;
+    FOR_KINDS(kind)
+    {
         char value[8], fingerprint[64];
-        snprintf(value, sizeof value, "%s#1", kinds[i]);
-        GRANTED(.value = value, .kind = kinds[i], .group = "1", .slot = "1", .ttl = "9000");
+        snprintf(value, sizeof value, "%s#1", kind);
+        GRANTED(.value = value, .kind = kind, .group = "1", .slot = "1", .ttl = "9000");
         snprintf(fingerprint, sizeof fingerprint, "%s", fingerprint_of(value));
         /* It is gone already when the break comes, as on a node that lost it. */
-        if (i % 2)
+        if (is_gone)
             CHECK_STR("1", GIVE(.value = value));
-        CHECK_INT(i % 2 ? 0 : 1, part_int(call_break(&node, "x", fingerprint), 0));
-        REFUSED(.value = value, .kind = kinds[i], .group = "1", .slot = "1", .life = "repair");
+        CHECK_INT(!is_gone, part_int(call_break(&node, "x", fingerprint), 0));
+        is_gone = !is_gone;
+        REFUSED(.value = value, .kind = kind, .group = "1", .slot = "1", .life = "repair");
         CHECK_INT(0, server_int(&node, "EXISTS", KEY, NULL));
-        GRANTED(.value = "n#1", .kind = kinds[i], .group = "1", .slot = "1", .life = "repair");
+        GRANTED(.value = "n#1", .kind = kind, .group = "1", .slot = "1", .life = "repair");
         CHECK_STR("1", GIVE(.value = "n#1"));
     }
 }
@@ -202,13 +163,12 @@ CASE(slots_beside_labels,
 
 CASE(peek_at_kinds, "Peeking names a holder of every kind, the one that lasts longest.")
 {
-    static const char *const kinds[] = {"m", "s", "o", "k"};
-    CHECK_INT(-2, part_int(call_peek(&node, "x"), 0));
-    CHECK_STR("", part(call_peek(&node, "x"), 1));
-    for (int i = 0; i < 4; i++) {
-        GRANTED(.value = "a#1", .kind = kinds[i], .group = "2", .slot = "1", .ttl = "9000");
-        if (i > 0)
-            GRANTED(.value = "b#2", .kind = kinds[i], .group = "2", .slot = "2", .ttl = "4000");
+    CHECK_PARTS("0=-2, 1=", call_peek(&node, "x"));
+    FOR_KINDS(kind)
+    {
+        GRANTED(.value = "a#1", .kind = kind, .group = "2", .slot = "1", .ttl = "9000");
+        if (kind[0] != 'm')
+            GRANTED(.value = "b#2", .kind = kind, .group = "2", .slot = "2", .ttl = "4000");
         put_waiter();
         CHECK_PARTS("0~9000, 1=a#1, 2=1", call_peek(&node, "x"));
         server_cmd(&node, "DEL", KEY, "redlock.queue:x", "redlock.alive:x", NULL);

@@ -131,17 +131,6 @@ CASE(signs_of_life, "A heartbeat is written again only when the last one is no l
     CHECK_STR("10", server_cmd(&node, "ZSCORE", QUEUE, W1, NULL));
 }
 
-CASE(dead_waiters_go, "A waiter without a heartbeat for its TTL is evicted from the queue.")
-{
-    GRANTED(.value = "held");
-    REFUSED(.waiter = W1, .ticket = "10", .life = "9000");
-    CHECK_INT(2, part_int(TAKE(.waiter = W2, .ticket = "20", .life = "9000"), 7));
-    server_cmd(&node, "ZADD", ALIVE, "1", W1, NULL); /* its heartbeat is due */
-    CHECK_INT(1, part_int(TAKE(.waiter = W2, .ticket = "20", .life = "9000"), 7));
-    CHECK_INT(1, server_int(&node, "ZCARD", QUEUE, NULL));
-    CHECK_INT(1, server_int(&node, "ZCARD", ALIVE, NULL));
-}
-
 CASE(readers_behind_a_writer, "A reader waits only for writers that were queued before it.")
 {
     GRANTED(.value = "r0", .kind = "s", .ttl = "9000");

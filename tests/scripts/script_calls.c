@@ -12,6 +12,7 @@
 #define MARKER "redlock.admit"
 
 struct server node;
+const char *const script_kinds[] = {"m", "s", "o", "k", NULL};
 long long begun_us;
 
 void begin(void)
