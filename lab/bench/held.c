@@ -21,10 +21,8 @@
 /* Many locks of one client, acquired, kept renewed for a while, and given back. */
 struct keep_result {
     uint64_t renewals;   /* seen while measuring */
-    uint64_t jeopardies; /* renewals that failed at first */
     uint64_t lost;       /* locks that ended */
     double bytes;        /* memory of all locks together, by the allocator; negative: unknown */
-    double rss;          /* the same by what the kernel has given the process */
     double look_cpu_s;   /* what our own looking took, out of the sample's client_cpu_s */
     struct latency late; /* start of a renewal against its time, a third of the TTL */
     char failure[128];   /* why the first renewal that failed did */
@@ -60,18 +58,6 @@ static double allocated_bytes(void)
 #endif
 }
 
-static double resident_bytes(void)
-{
-    unsigned long long pages = 0;
-    FILE *file = fopen("/proc/self/statm", "r");
-    if (!file)
-        return -1;
-    if (fscanf(file, "%*u %llu", &pages) != 1)
-        pages = 0;
-    fclose(file);
-    return (double)pages * (double)sysconf(_SC_PAGESIZE);
-}
-
 /* Keeps the library's words about the first of its kind. */
 static void note(char *out, size_t size, const redlock_event *event)
 {
@@ -91,7 +77,6 @@ static void handle(struct keep *keep, const redlock_event *event)
         }
         return;
     case REDLOCK_EVENT_JEOPARDY:
-        result->jeopardies++;
         note(result->failure, sizeof result->failure, event);
         return;
     case REDLOCK_EVENT_LOST:
@@ -221,7 +206,7 @@ static int keep_run(redlock *client, const struct options *options,
 {
     struct keep keep = {.client = client, .options = options, .count = count, .result = out};
     int result = -1;
-    double bytes, rss;
+    double bytes;
     int acquired;
 
     *out = (struct keep_result){.bytes = -1};
@@ -230,7 +215,6 @@ static int keep_run(redlock *client, const struct options *options,
     if (!keep.lock)
         return callers_complain("calloc", REDLOCK_NOMEM);
     bytes = allocated_bytes();
-    rss = resident_bytes();
     acquired = acquire_all(&keep);
     /* Every lock is renewed once in a third of its TTL. */
     measure_open(&keep.window, servers, (double)options->ttl_ms / 3e3, sample);
@@ -239,7 +223,6 @@ static int keep_run(redlock *client, const struct options *options,
         window_close(&keep.window);
         if (bytes >= 0)
             out->bytes = allocated_bytes() - bytes;
-        out->rss = resident_bytes() - rss;
     }
     release_all(&keep);
     free(keep.lock);
@@ -257,8 +240,7 @@ static int keep_some(const struct options *options, const struct servers *server
     static struct sample sample;
     redlock *client = measure_client(servers, 0);
     int error;
-    double cpu_s, renewals;
-    struct cost renewal;
+    double cpu_s;
     if (!client)
         return -1;
     error = keep_run(client, options, servers, locks, &sample, result);
@@ -266,19 +248,12 @@ static int keep_some(const struct options *options, const struct servers *server
     if (error != 0)
         return -1;
     cpu_s = sample.client_cpu_s - result->look_cpu_s;
-    renewals = result->renewals ? (double)result->renewals : 1;
-    renewal =
-        (struct cost){cpu_s * 1e6 / renewals,
-                      sample.servers_cpu_s < 0 ? -1 : sample.servers_cpu_s * 1e6 / renewals};
     *out = (struct held_point){.locks = locks,
                                .bytes_per_lock = result->bytes / locks,
-                               .rss_per_lock = result->rss / locks,
                                .cpu_us_per_lock_s = cpu_s * 1e6 / sample.seconds / locks,
-                               .renewal = renewal,
                                .late_p99_ms = latency_quantile_us(&result->late, 0.99) / 1e3,
                                .ttl_ms = options->ttl_ms,
                                .renewals = result->renewals,
-                               .failed_renewals = result->jeopardies,
                                .lost = result->lost};
     return 0;
 }

@@ -60,13 +60,10 @@ struct caller_point {
 struct held_point {
     unsigned locks;
     double bytes_per_lock;
-    double rss_per_lock;
     double cpu_us_per_lock_s;
-    struct cost renewal; /* of one */
     double late_p99_ms;
     int64_t ttl_ms;
     uint64_t renewals;
-    uint64_t failed_renewals;
     uint64_t lost;
 };
 

@@ -14,14 +14,6 @@ static void write_median(struct rl_json *j, const char *key, const struct series
     rl_json_measured(j, key, series->count > 0 ? series_median(series) : -1);
 }
 
-static void write_rounds(struct rl_json *j, const char *key, const struct series *series)
-{
-    rl_json_array(j, key);
-    for (unsigned i = 0; i < series->count; i++)
-        rl_json_measured(j, NULL, series->value[i]);
-    rl_json_end_array(j);
-}
-
 static void write_machine(struct rl_json *j, const struct results *results)
 {
     const struct machine *m = &results->machine;
@@ -61,8 +53,6 @@ static void write_row(struct rl_json *j, const struct row *row)
     rl_json_measured(j, "client_us", row->cost.client_us);
     rl_json_measured(j, "servers_us", row->cost.servers_us);
     rl_json_string(j, "note", row->note[0] ? row->note : NULL);
-    write_rounds(j, "ours_rounds", &row->ours);
-    write_rounds(j, "baseline_rounds", &row->theirs);
     rl_json_end_object(j);
 }
 
@@ -104,15 +94,11 @@ static void write_held(struct rl_json *j, const struct held_point *p)
     rl_json_object(j, NULL);
     rl_json_integer(j, "locks", p->locks);
     rl_json_measured(j, "bytes_per_lock", p->bytes_per_lock);
-    rl_json_measured(j, "rss_per_lock", p->rss_per_lock);
     rl_json_measured(j, "cpu_us_per_lock_s", p->cpu_us_per_lock_s);
-    rl_json_measured(j, "client_us_per_renewal", p->renewal.client_us);
-    rl_json_measured(j, "servers_us_per_renewal", p->renewal.servers_us);
     rl_json_measured(j, "late_p99_ms", p->late_p99_ms);
     rl_json_integer(j, "ttl_ms", p->ttl_ms);
     rl_json_integer(j, "lost", (int64_t)p->lost);
     rl_json_integer(j, "renewals", (int64_t)p->renewals);
-    rl_json_integer(j, "failed_renewals", (int64_t)p->failed_renewals);
     rl_json_end_object(j);
 }
 
