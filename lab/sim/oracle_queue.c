@@ -48,19 +48,14 @@ static struct rl_slice key_of(char *out, size_t size, const char *head, uint8_t 
 static bool carries(struct sim_node *node, uint8_t lock, const char *value)
 {
     char name[64];
-    char field[128];
     const struct fake_key *key =
         fake_server_find(&node->server, key_of(name, sizeof name, "redlock", lock));
 
-    if (!key)
-        return false;
-    snprintf(field, sizeof field, "h:%.100s", value);
-    for (uint32_t i = 0; i < key->item_count; i++) {
-        const struct fake_item *item = &key->item[i];
-        const char *colon = strchr(item->value, ':');
+    for (uint32_t i = 0; key && i < key->item_count; i++) {
+        int64_t ends_ms;
+        const char *held = sim_read_hold(key, &key->item[i], &ends_ms);
 
-        if (strcmp(item->field, value) == 0 || strcmp(item->field, field) == 0 ||
-            strcmp(item->value, value) == 0 || (colon && strcmp(colon + 1, value) == 0))
+        if (held && strcmp(held, value) == 0)
             return true;
     }
     return false;
