@@ -136,7 +136,7 @@ const struct verdict *chaos_run(struct schedule terms, int64_t seconds)
     if (!report_write(dir, &history, &verdict, &about))
         FAIL("cannot write the report to %s", dir);
     if (dir != check_dir())
-        printf("report: %s/report.html\n", dir);
+        printf("report: %s/report.txt and timeline.svg\n", dir);
     history_free(&history);
     return &verdict;
 }

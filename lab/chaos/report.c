@@ -120,24 +120,17 @@ static bool write_history(const char *path, const struct history *h, int64_t zer
     return fclose(out) == 0;
 }
 
-static bool write_page(const char *path, const struct verdict *v,
+static bool write_text(const char *path, const struct verdict *v,
                        const struct report_about *about, const char *title)
 {
     FILE *out = fopen(path, "w");
     if (out == NULL)
         return false;
-    fprintf(
-        out,
-        "<!DOCTYPE html>\n<html lang='en'><meta charset='utf-8'><title>%s</title>\n"
-        "<style>body{font:14px/1.4 sans-serif;max-width:1400px;margin:16px auto;padding:0 12px}"
-        "img{width:100%%}</style>\n"
-        "<h1>%s</h1>\n<p>%s. The same seed gives the same faults at the same times, not the "
-        "same interleaving: <code>make chaos CHAOS_SEED=%llu CHAOS_SECONDS=%lld</code>.</p>\n"
-        "<img src='timeline.svg' alt='timeline'>\n<pre>\n",
-        title, v->breach_count == 0 ? "Every promise was kept" : "Promises were broken", title,
-        (unsigned long long)about->schedule->seed, (long long)about->seconds);
+    fprintf(out,
+            "%s\nThe same seed gives the same faults at the same times, not the same "
+            "interleaving: make chaos CHAOS_SEED=%llu CHAOS_SECONDS=%lld\n",
+            title, (unsigned long long)about->schedule->seed, (long long)about->seconds);
     report_print(out, v, about);
-    fprintf(out, "</pre>\n</html>\n");
     return fclose(out) == 0;
 }
 
@@ -153,6 +146,6 @@ bool report_write(const char *dir, struct history *h, const struct verdict *v,
     good = timeline_write(path, h, v, title);
     snprintf(path, sizeof path, "%s/history.txt", dir);
     good = write_history(path, h, v->start_ns) && good;
-    snprintf(path, sizeof path, "%s/report.html", dir);
-    return write_page(path, v, about, title) && good;
+    snprintf(path, sizeof path, "%s/report.txt", dir);
+    return write_text(path, v, about, title) && good;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the checker found, for people: a page, and lines on the terminal. */
+/* What the checker found, for people: lines, and a picture. */
 #ifndef REDLOCK_CHAOS_REPORT_H
 #define REDLOCK_CHAOS_REPORT_H
 
@@ -22,7 +22,7 @@ const char *regime_text(int regime);
 /* Figures, one per line. */
 void report_print(FILE *out, const struct verdict *v, const struct report_about *about);
 
-/* report.html, timeline.svg and history.txt in `dir`. False when they cannot be written. */
+/* report.txt, timeline.svg and history.txt in `dir`. False when they cannot be written. */
 bool report_write(const char *dir, struct history *h, const struct verdict *v,
                   const struct report_about *about);
 

@@ -80,7 +80,7 @@ static void keep_round(const struct rig *rig, const char *dir, int number, struc
     if ((mkdir(path, 0755) != 0 && errno != EEXIST) || !report_write(path, h, v, &about))
         fprintf(stderr, "cannot write to %s\n", path);
     report_print(stdout, v, &about);
-    printf("report: %s/report.html\n", path);
+    printf("report: %s/report.txt\n", path);
 }
 
 static void judge_round(struct soak *s, struct rig *rig, const char *dir, const char *path)
