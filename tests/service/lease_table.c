@@ -56,6 +56,7 @@ CASE(spent_ids_are_forgotten,
     struct lease lease = {.state = LEASE_WAITING};
     struct lease_tag tag = numbered(1);
 
+    CHECK_INT(120 * RL_NS_PER_S, LEASE_REMEMBERED_NS);
     CHECK_INT(0, lease_table_init(&table));
     CHECK_INT(LEASE_UNKNOWN, memory_of(1, 5));
     remember(1, LEASE_WAITS, &lease, 5);
