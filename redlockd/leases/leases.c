@@ -38,7 +38,7 @@ static bool fit_ttl(const struct leases *leases, struct lease_terms *terms,
         terms->ttl_ms = rule->ttl_max_ms;
         return true;
     }
-    *refusal = (struct lease_refusal){422, "INVALID",
+    *refusal = (struct lease_refusal){422, "INVAL",
                                       "ttl_ms is beyond the cap of the rule that allows this"};
     return false;
 }

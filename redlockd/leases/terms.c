@@ -18,7 +18,7 @@ static bool refuse(struct lease_refusal *refusal, int status, const char *code,
 
 static bool invalid(struct lease_refusal *refusal, const char *detail)
 {
-    return refuse(refusal, 422, "INVALID", detail);
+    return refuse(refusal, 422, "INVAL", detail);
 }
 
 /* ---- header fields ----------------------------------------------------------------------- */

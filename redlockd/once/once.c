@@ -445,10 +445,10 @@ void once_begin(struct once *once, const struct routed *routed)
         http_answer_problem(exchange, 400, "LEASE_ID",
                             "send the Lease-Id with which the lock was acquired", NULL);
     } else if (is_put && every_ms == 0) {
-        http_answer_problem(exchange, 422, "INVALID",
+        http_answer_problem(exchange, 422, "INVAL",
                             "the body has one field: every_ms, from 1000 to 86400000", NULL);
     } else if (strlen(routed->name) > (size_t)RECORDED_NAME_MAX) {
-        http_answer_problem(exchange, 422, "INVALID", "the name is too long: .every is added",
+        http_answer_problem(exchange, 422, "INVAL", "the name is too long: .every is added",
                             NULL);
     } else if (is_put && once->leases->is_draining) {
         lease_reply_refusal(exchange, LEASE_DRAINING);

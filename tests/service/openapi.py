@@ -20,7 +20,7 @@ class Document:
     def __init__(self, text):
         self.api = json.loads(text)
         self.problems = []
-        self.responses, self.fields, self.statuses = set(), set(), set()  # those that were seen
+        self.responses, self.fields, self.statuses, self.codes = set(), set(), set(), set()  # those that were seen
 
     def resolve(self, thing):
         while '$ref' in thing:
@@ -45,6 +45,8 @@ class Document:
                 self.problems.append(f'{where} is not in the document')
                 return
         self.statuses.add(answer.status)
+        if answer.status >= 400:
+            self.codes.add(answer.json['code'])
         self.responses.add((self.template(path), method.lower(), key))
         response = self.resolve(operation['responses'].get(key) or
                                 self.api['components']['responses']['Refused'])

@@ -104,7 +104,7 @@ class Held(Holding, Pair):
         """A stream that is refused at once gets the status of a lease."""
         self.hold(self.first)
         self.assertEqual(self.verdict(self.first), (423, 'BUSY'))
-        self.assertEqual(self.verdict(self.first, leave=1), (422, 'INVALID'))
+        self.assertEqual(self.verdict(self.first, leave=1), (422, 'INVAL'))
         self.assertEqual(self.first.acquire(self.name, wait_ms=60000).status, 422, 'longer than a lease may')
 
     def test_refused_later(self):

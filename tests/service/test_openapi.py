@@ -7,7 +7,7 @@ from collections import Counter
 from http.client import HTTPResponse
 
 from client import Answer, new_lease
-from daemon import ME, Case, until
+from daemon import ME, TOP, Case, read, until
 from openapi import Checked, Document
 
 LOCK, LEADER, ONCE, BREAK = ('/v1/' + kind + '/a/b' for kind in ('locks', 'leaders', 'once', 'breaks'))
@@ -61,7 +61,7 @@ class OpenApi(Case):
         return answer
 
     def test_document(self):
-        """The document has each status, field and event of the answers, and they have all of it."""
+        """The document has each status, field and event of the answers, and they have all of it; the page each code."""
         grant = self.lease()
         self.once()
         self.streams()
@@ -73,6 +73,7 @@ class OpenApi(Case):
         self.fading_nodes()  # the last: the daemon has no majority then
         self.assertEqual(self.document.problems, [])
         self.assertEqual(self.document.unseen(), [])
+        self.assertEqual(self.document.codes - set(re.findall('[A-Z_]+', read(TOP + '/man/redlockd.8'))), set())
         ids = re.findall(r'"operationId": *"([^"]*)"', self.daemon.client().get('/openapi.json').text)
         self.assertEqual([name for name, count in Counter(ids).items() if count > 1], [])
 

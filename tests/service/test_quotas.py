@@ -38,7 +38,7 @@ class Quotas(Case):
         self.assertEqual((*refused.verdict, refused.headers['Retry-After']), (429, 'QUOTA', '1'))
         self.assertEqual(self.daemon.metric('quota_rejected_total', rule='1'), rejected + 1)
         self.assertEqual(self.owner.acquire(name + 'c', ttl_ms=60000).status, 201, 'another rule')
-        self.assertEqual(ci.renew(held[0], ttl_ms=20001).verdict, (422, 'INVALID'), 'beyond ttl=')
+        self.assertEqual(ci.renew(held[0], ttl_ms=20001).verdict, (422, 'INVAL'), 'beyond ttl=')
         self.assertEqual(ci.renew(held[0], ttl_ms=20000).status, 200)
         self.assertEqual(ci.release(held[0]).status, 204)
         self.assertEqual(ci.acquire(name + 'd', ttl_ms=2000).status, 201, 'there is room again')

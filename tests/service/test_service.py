@@ -91,14 +91,13 @@ class Locks(Case):
                  400, 'NO_STREAM'),
                 ('no JSON', 'PUT', at, '{', {'Lease-Id': lease}, 400, 'JSON')):
             self.assertEqual(self.client.request(method, path, body, headers).verdict, tuple(verdict), what)
-        for terms, code in (('{"fence":true}', 'INVALID'), ('{"wait_ms":50001}', 'INVALID'),
-                            ('{"ttl_ms":0}', 'INVALID'), ('{"ttl_ms":80000000}', 'INVAL'),
-                            (r'{"label":"\u001b[2J"}', 'INVAL'), ('{"kind":"reentrant"}', 'INVALID')):
+        for terms in ('{"fence":true}', '{"wait_ms":50001}', '{"ttl_ms":0}', '{"ttl_ms":80000000}',
+                      r'{"label":"\u001b[2J"}', '{"kind":"reentrant"}'):
             refused = self.client.request('PUT', at, terms, {'Lease-Id': lease})
-            self.assertEqual(refused.verdict, (422, code), terms)
+            self.assertEqual(refused.verdict, (422, 'INVAL'), terms)
         for kind in KINDS:
             refused = self.client.request('PUT', at, f'{{"kind":{kind}}}', {'Lease-Id': lease})
-            self.assertEqual(refused.verdict, (422, 'INVALID'), kind)
+            self.assertEqual(refused.verdict, (422, 'INVAL'), kind)
             self.assertRegex(refused['detail'], '^kind is one of( [a-z]+){4,}$')
         with self.client.open() as raw:
             raw.sendall(f'PUT {at} HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\n'
