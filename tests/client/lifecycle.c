@@ -120,20 +120,17 @@ static void wait_for(redlock *r, int64_t ms)
         NO_EVENT(r);
 }
 
-static void held_elsewhere(struct cluster *c)
+static void hold_elsewhere(struct cluster *c)
 {
-    cluster_start(c, 3);
     cluster_set(c, 0, 3, "redlock:x", "another", 60000);
 }
 
-CASE_EACH(cancel_while_waiting,
-          "A canceled wait ends without an event and leaves nothing on the nodes.", 0,
-          REDLOCK_THREAD)
+CASE_NODES(cancel_while_waiting,
+           "A canceled wait ends without an event and leaves nothing on the nodes.",
+           .also = {REDLOCK_THREAD})
 {
-    struct cluster c;
-    redlock *r;
-    held_elsewhere(&c);
-    r = client_open(&c, flags);
+    hold_elsewhere(c);
+    r = client_open(c, flags);
     for (int i = 0; i < 20; i++) {
         redlock_lock *lock = start_waiting(r);
         wait_for(r, i % 5 * 5);
@@ -143,9 +140,9 @@ CASE_EACH(cancel_while_waiting,
         CHECK_INT(REDLOCK_STATE_FAILED, redlock_state(lock));
         redlock_lock_free(lock);
     }
-    cluster_del(&c, 0, 3, "redlock:x");
+    cluster_del(c, 0, 3, "redlock:x");
     wait_for(r, 50); /* a waiter left behind would take it now */
-    CHECK(cluster_await_empty(&c));
+    CHECK(cluster_await_empty(c));
     NO_EVENT(r);
     client_close(r);
 }
@@ -176,22 +173,20 @@ CASE_ON(cancel_when_held, "A cancel has no effect on a lock whose owner knows th
     CHECK_INT(REDLOCK_STATE_HELD, redlock_state(lock));
 }
 
-CASE_EACH(free_while_waiting,
-          "Freeing the handle of a waiter cancels the wait without an event.", 0,
-          REDLOCK_THREAD)
+CASE_NODES(free_while_waiting,
+           "Freeing the handle of a waiter cancels the wait without an event.",
+           .also = {REDLOCK_THREAD})
 {
-    struct cluster c;
-    redlock *r;
-    held_elsewhere(&c);
-    r = client_open(&c, flags);
+    hold_elsewhere(c);
+    r = client_open(c, flags);
     for (int i = 0; i < 20; i++) {
         redlock_lock *lock = start_waiting(r);
         wait_for(r, i % 5 * 4);
         redlock_lock_free(lock);
     }
-    cluster_del(&c, 0, 3, "redlock:x");
+    cluster_del(c, 0, 3, "redlock:x");
     wait_for(r, 50); /* a waiter left behind would take it now */
-    CHECK(cluster_await_empty(&c));
+    CHECK(cluster_await_empty(c));
     client_close(r);
 }
 
@@ -211,30 +206,26 @@ CASE_ON(leave_while_acquiring,
     NO_EVENT(r);
 }
 
-CASE_EACH(close_while_waiting, "Closing a client ends its waits before it returns.", 0,
-          REDLOCK_THREAD)
+CASE_NODES(close_while_waiting, "Closing a client ends its waits before it returns.",
+           .also = {REDLOCK_THREAD})
 {
-    struct cluster c;
-    redlock *r;
     redlock_lock *lock[5];
-    held_elsewhere(&c);
-    r = client_open(&c, flags);
+    hold_elsewhere(c);
+    r = client_open(c, flags);
     for (int i = 0; i < 5; i++)
         lock[i] = start_waiting(r);
     wait_for(r, 30);
     client_close(r);
     for (int i = 0; i < 5; i++)
         redlock_lock_free(lock[i]);
-    CHECK_INT(3, cluster_count_value(&c, "redlock:x", "another"));
+    CHECK_INT(3, cluster_count_value(c, "redlock:x", "another"));
 }
 
-CASE(close_before_anything_was_sent, "Closing ends a request that was never sent.")
+CASE_NODES(close_before_anything_was_sent, "Closing ends a request that was never sent.")
 {
-    struct cluster c;
-    redlock *r;
     redlock_lock *lock;
-    held_elsewhere(&c);
-    r = client_open(&c, 0);
+    hold_elsewhere(c);
+    r = client_open(c, 0);
     lock = start_waiting(r);
     client_close(r);
     CHECK_INT(0, redlock_remaining_ms(lock));

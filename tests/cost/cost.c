@@ -249,13 +249,11 @@ static void nothing(void *data)
     (void)data;
 }
 
-CASE_EACH(draining, "Reading 64 events that wait makes no system call and no allocation.", 0,
-          REDLOCK_THREAD)
+CASE_NODES(draining, "Reading 64 events that wait makes no system call and no allocation.",
+           .nodes = NODES, .also = {REDLOCK_THREAD})
 {
-    struct cluster c;
-    struct load load = {.cluster = &c, .client_flags = flags, .in_flight = 64};
+    struct load load = {.cluster = c, .client_flags = flags, .in_flight = 64};
     struct trace trace = {.at_begin = nothing, .at_end = nothing};
-    cluster_start(&c, NODES);
     load.counts = helper_memory(sizeof *load.counts);
     trace_run(&trace, load_drain, &load);
     for (int i = 0; i < TRACE_CALL_COUNT; i++)

@@ -45,15 +45,12 @@ static redlock_options short_options(const struct cluster *c, uint32_t flags)
     return o;
 }
 
-CASE_EACH(waits_it_out, "A waiter whose wait is longer than the quarantine gets the lock.", 0,
-          REDLOCK_THREAD, REDLOCK_STRICT)
+CASE_NODES(waits_it_out, "A waiter whose wait is longer than the quarantine gets the lock.",
+           .young = true, .also = {REDLOCK_THREAD, REDLOCK_STRICT})
 {
-    struct cluster c;
     int64_t start_ms = now_ms();
     redlock_options o;
-    redlock *r;
-    cluster_start_young(&c, 3, NULL);
-    o = short_options(&c, flags);
+    o = short_options(c, flags);
     r = client_open_with(&o);
     CHECK_ERR(REDLOCK_GUARDED, client_try(r, "x", SHORT_TTL_MS));
     CLIENT_LOCK(r, "x", SHORT_TTL_MS, .wait_ms = GIVE_UP_MS);
@@ -76,30 +73,28 @@ CASE_NODES(unknown_age, "Nodes that do not tell their age vote after they have b
     CHECK(now_ms() - start_ms >= SHORT_TTL_MS);
 }
 
-CASE_EACH(admit_lets_them_vote, "After redlock_admit() the nodes vote, for every client.", 0,
-          REDLOCK_STRICT)
+CASE_NODES(admit_lets_them_vote, "After redlock_admit() the nodes vote, for every client.",
+           .young = true, .also = {REDLOCK_STRICT})
 {
-    struct cluster c;
-    redlock *waiting, *r, *fresh;
+    redlock *waiting, *fresh;
     redlock_lock *lock;
     redlock_answer *answer = NULL;
-    cluster_start_young(&c, 3, NULL);
-    waiting = client_open_warm(&c, flags);
+    waiting = client_open_warm(c, flags);
     CHECK_ERR(REDLOCK_GUARDED, client_try(waiting, "x", 10000));
-    r = client_open_warm(&c, flags);
+    r = client_open_warm(c, flags);
     CHECK_OK(redlock_admit(r, &answer));
     CHECK_INT(3, report_votes(answer->report, REDLOCK_VOTE_GRANTED));
     redlock_answer_free(answer);
     CHECK_OK(client_try(r, "x", 10000));
     /* Others: those that come now, and those that were already there. */
-    fresh = client_open(&c, flags);
+    fresh = client_open(c, flags);
     CHECK_OK(client_try(fresh, "x", 10000));
     lock = CLIENT_LOCK(waiting, "x", 10000, .wait_ms = 5000);
     client_unlock(lock);
     for (int i = 0; i < 3; i++) {
-        CHECK_STR("hash", server_cmd(&c.node[i], "TYPE", "redlock.admit", NULL));
-        CHECK_STR("60000", server_cmd(&c.node[i], "HGET", "redlock.admit", "max_ttl", NULL));
-        CHECK_INT(-1, server_int(&c.node[i], "PTTL", "redlock.admit", NULL));
+        CHECK_STR("hash", server_cmd(&c->node[i], "TYPE", "redlock.admit", NULL));
+        CHECK_STR("60000", server_cmd(&c->node[i], "HGET", "redlock.admit", "max_ttl", NULL));
+        CHECK_INT(-1, server_int(&c->node[i], "PTTL", "redlock.admit", NULL));
     }
 }
 

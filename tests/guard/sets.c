@@ -199,30 +199,28 @@ CASE_NODES(renewals_end_with_the_set,
     EXPECT(r, LOST, REDLOCK_LOST, lock);
 }
 
-CASE_EACH(a_client_restores_the_set,
-          "A client tells a restarted node the set it was in before.", 0, REDLOCK_STRICT)
+CASE_NODES(a_client_restores_the_set,
+           "A client tells a restarted node the set it was in before.", .max_ttl_ms = "2000",
+           .also = {REDLOCK_STRICT})
 {
-    struct cluster c;
     char set[96];
-    redlock *r;
     int64_t end_ms;
     redlock_lock *lock;
-    cluster_start_limited(&c, 3, "2000");
-    r = CLIENT_OPEN(&c, .max_ttl_ms = 2000, .flags = flags | REDLOCK_THREAD);
+    r = CLIENT_OPEN(c, .max_ttl_ms = 2000, .flags = flags | REDLOCK_THREAD);
     client_warm(r);
     CHECK_OK(redlock_admit(r, NULL));
-    restored_set(&c, set);
-    server_restart(&c.node[1]); /* forgets everything */
-    CHECK_STR("(nil)", set_of(&c, 1));
+    restored_set(c, set);
+    server_restart(&c->node[1]); /* forgets everything */
+    CHECK_STR("(nil)", set_of(c, 1));
     end_ms = now_ms() + GIVE_UP_MS;
-    while (strcmp(set, set_of(&c, 1)) != 0) {
+    while (strcmp(set, set_of(c, 1)) != 0) {
         if (now_ms() >= end_ms)
-            FAIL("the set of the restarted node is %s", set_of(&c, 1));
+            FAIL("the set of the restarted node is %s", set_of(c, 1));
         client_try(r, "x", 2000);
         sleep_ms(20);
     }
     /* Now it counts again. */
-    server_stop(&c.node[0]);
+    server_stop(&c->node[0]);
     lock = CLIENT_LOCK(r, "x", 2000, .wait_ms = GIVE_UP_MS);
     redlock_lock_free(lock);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Guards for every kind: young nodes, markers, the nodes' max_ttl. guard/amnesia.c has restarts. */
+/* Guards for every kind: young nodes, markers, max_ttl. guard/amnesia.c has restarts. */
 #include "fixture.h"
 #include "kinds.h"
 

@@ -87,23 +87,21 @@ CASE_ON(peer_bug_09_milliseconds_count, "A TTL is counted in milliseconds.")
 }
 
 /* Milliseconds in 32 bits, or nanoseconds of a year in too few: negative or endless times. */
-CASE(peer_bug_09_overflow, "A TTL of a day and a wait of a year do not overflow.")
+CASE_NODES(peer_bug_09_overflow, "A TTL of a day and a wait of a year do not overflow.",
+           .max_ttl_ms = "86400000")
 {
-    struct cluster c;
-    redlock *r;
     redlock_lock *lock;
     redlock_request q = REDLOCK_REQUEST(.wait_ms = REDLOCK_WAIT_MAX_MS);
     int64_t day_ms = REDLOCK_TTL_LIMIT_MS;
-    cluster_start_limited(&c, 3, "86400000"); /* the nodes have to allow it as well */
-    r = CLIENT_OPEN(&c, .max_ttl_ms = REDLOCK_TTL_LIMIT_MS);
+    r = CLIENT_OPEN(c, .max_ttl_ms = REDLOCK_TTL_LIMIT_MS);
     client_warm(r);
     lock = client_lock(r, "x", REDLOCK_TTL_LIMIT_MS);
     CHECK_BETWEEN(day_ms - day_ms / 100 - 2 - 10000, day_ms - day_ms / 100 - 2,
                   redlock_remaining_ms(lock));
-    CHECK_BETWEEN(day_ms - 10000, day_ms, server_int(&c.node[0], "PTTL", "redlock:x", NULL));
+    CHECK_BETWEEN(day_ms - 10000, day_ms, server_int(&c->node[0], "PTTL", "redlock:x", NULL));
     client_unlock(lock);
 
-    cluster_set(&c, 0, 3, "redlock:x", "another", 2000);
+    cluster_set(c, 0, 3, "redlock:x", "another", 2000);
     CHECK_OK(redlock_acquire(r, "x", day_ms, &q, &lock));
     client_unlock(lock);
 

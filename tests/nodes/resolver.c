@@ -60,12 +60,6 @@ static void name_first(struct cluster *c, const char *name)
     snprintf(c->url[0], sizeof c->url[0], "redis://%s:%d", name, c->node[0].port.number);
 }
 
-static void start_with_name(struct cluster *c, size_t count, const char *name)
-{
-    cluster_start(c, count);
-    name_first(c, name);
-}
-
 CASE_NODES(slow_name_delays_nothing,
            "A name that is slow to resolve delays neither an acquire nor the close.")
 {
@@ -86,23 +80,20 @@ CASE_NODES(slow_name_delays_nothing,
     sleep_ms(SLOW_MS + 50); /* the lookups end on their own, and free what they used */
 }
 
-CASE(slow_name_joins_later, "The node behind a slow name votes once it is resolved.")
+CASE_NODES(slow_name_joins_later, "The node behind a slow name votes once it is resolved.")
 {
-    struct cluster c;
-    redlock *r;
-    start_with_name(&c, 3, "slow.test");
-    r = client_open_warm(&c, REDLOCK_THREAD);
-    client_lock_on(r, &c, 3, "x", 20000);
+    name_first(c, "slow.test");
+    r = client_open_warm(c, REDLOCK_THREAD);
+    client_lock_on(r, c, 3, "x", 20000);
 }
 
-CASE(slow_name_is_looked_up_once,
-     "A lookup that outlasts its attempt serves the next one, which starts no other.")
+CASE_NODES(slow_name_is_looked_up_once,
+           "A lookup that outlasts its attempt serves the next one, which starts no other.",
+           .nodes = 1)
 {
-    struct cluster c;
     redlock_options o;
-    redlock *r = NULL;
-    start_with_name(&c, 1, "slow.test");
-    o = client_options(&c);
+    name_first(c, "slow.test");
+    o = client_options(c);
     o.flags |= REDLOCK_THREAD;
     o.connect_timeout_ms = SLOW_MS / 10;
     most_lookups = 0;
@@ -111,22 +102,20 @@ CASE(slow_name_is_looked_up_once,
     CHECK_BETWEEN(1, 2, most_lookups); /* the second: for the subscriber connection */
 }
 
-CASE(slow_name_is_waited_for, "A fresh client whose only node has a slow name gets its lock.")
+CASE_NODES(slow_name_is_waited_for,
+           "A fresh client whose only node has a slow name gets its lock.", .nodes = 1)
 {
-    struct cluster c;
-    redlock *r;
-    start_with_name(&c, 1, "slow.test");
-    r = client_open(&c, 0);
+    name_first(c, "slow.test");
+    r = client_open(c, 0);
     client_unlock(client_lock(r, "x", 20000));
 }
 
-CASE(second_address_is_tried, "When the first address of a name refuses, the next is tried.")
+CASE_NODES(second_address_is_tried,
+           "When the first address of a name refuses, the next is tried.", .nodes = 1)
 {
-    struct cluster c;
-    redlock *r;
-    start_with_name(&c, 1, "two.test");
-    r = client_open(&c, 0);
+    name_first(c, "two.test");
+    r = client_open(c, 0);
     client_unlock(client_lock(r, "x", 20000));
-    server_restart_admitted(&c.node[0]); /* this is about addresses */
+    server_restart_admitted(&c->node[0]); /* this is about addresses */
     CLIENT_LOCK(r, "x", 20000, .wait_ms = GIVE_UP_MS);
 }

@@ -19,55 +19,40 @@ enum {
     HELD_MS = 2500,
 };
 
-static void check_dead_head(enum trouble trouble)
-{
-    CHECK(after_dead_head_ms(trouble, GIVE_UP_MS) != NOT_SERVED);
-}
-
 CASE_OF(dead_head, "A killed head of the queue is evicted, and the next waiter served.",
-        check_dead_head(ALL_UP));
+        CHECK(after_dead_head_ms(ALL_UP, GIVE_UP_MS) != NOT_SERVED));
 
 CASE_OF(dead_head_node_killed,
         "With one node down a killed head of the queue is evicted, and the next served.",
-        check_dead_head(ONE_KILLED));
+        CHECK(after_dead_head_ms(ONE_KILLED, GIVE_UP_MS) != NOT_SERVED));
 
 CASE_OF(dead_head_node_hung,
         "With one node hung a killed head of the queue is evicted, and the next served.",
-        check_dead_head(ONE_HUNG));
-
-static void check_dead_holder(enum trouble trouble)
-{
-    CHECK(after_dead_holder_ms(trouble, GIVE_UP_MS) != NOT_SERVED);
-}
+        CHECK(after_dead_head_ms(ONE_HUNG, GIVE_UP_MS) != NOT_SERVED));
 
 CASE_OF(dead_holder,
         "After a holder was killed the next waiter is served after the lock's TTL.",
-        check_dead_holder(ALL_UP));
+        CHECK(after_dead_holder_ms(ALL_UP, GIVE_UP_MS) != NOT_SERVED));
 
 CASE_OF(dead_holder_node_killed,
         "With one node down the waiter behind a killed holder is served after the TTL.",
-        check_dead_holder(ONE_KILLED));
+        CHECK(after_dead_holder_ms(ONE_KILLED, GIVE_UP_MS) != NOT_SERVED));
 
 CASE_OF(dead_holder_node_hung,
         "With one node hung the waiter behind a killed holder is served after the TTL.",
-        check_dead_holder(ONE_HUNG));
-
-static void check_no_messages(enum trouble trouble)
-{
-    CHECK(without_messages_ms(trouble, GIVE_UP_MS) != NOT_SERVED);
-}
+        CHECK(after_dead_holder_ms(ONE_HUNG, GIVE_UP_MS) != NOT_SERVED));
 
 CASE_OF(no_messages,
         "A waiter whose subscriptions are cut all the time is served by its timer.",
-        check_no_messages(ALL_UP));
+        CHECK(without_messages_ms(ALL_UP, GIVE_UP_MS) != NOT_SERVED));
 
 CASE_OF(no_messages_node_killed,
         "With one node down a waiter without subscriptions is served by its timer.",
-        check_no_messages(ONE_KILLED));
+        CHECK(without_messages_ms(ONE_KILLED, GIVE_UP_MS) != NOT_SERVED));
 
 CASE_OF(no_messages_node_hung,
         "With one node hung a waiter without subscriptions is served by its timer.",
-        check_no_messages(ONE_HUNG));
+        CHECK(without_messages_ms(ONE_HUNG, GIVE_UP_MS) != NOT_SERVED));
 
 CASE_OF(minority, "A waiter that lost its majority does not block the next.",
         CHECK(behind_a_minority_ms(GIVE_UP_MS) != NOT_SERVED));

@@ -34,7 +34,7 @@ extern struct server node;
 extern long long begun_us;
 void begin(void);
 
-/* Every kind: m, s, o, k. With group "2" and slot "1" it is a reader, an owner, one of two slots. */
+/* Every kind: m, s, o, k. With group "2" and slot "1": a reader, an owner, one of two slots. */
 #define FOR_KINDS(kind)                                                                        \
     for (const char *const *kind##_at = script_kinds, *kind; (kind = *kind##_at) != NULL;      \
          kind##_at++)

@@ -23,26 +23,22 @@ static void *read_one(void *client)
     return NULL;
 }
 
-CASE(second_reader, "A second thread in redlock_next() gets BUSY, and does not wait.")
+CASE_ON(second_reader, "A second thread in redlock_next() gets BUSY, and does not wait.",
+        .also = {REDLOCK_THREAD})
 {
-    struct cluster c;
-    for (uint32_t flags = 0; flags <= REDLOCK_THREAD; flags++) {
-        redlock *r = client_start(&c, 3, flags);
-        const redlock_event *event;
-        redlock_lock *lock;
-        pthread_t thread;
-        int64_t end_ms = now_ms() + GIVE_UP_MS;
-        int found = 0;
-        CHECK_INT(0, pthread_create(&thread, NULL, read_one, r));
-        while ((found = redlock_next(r, &event, 0)) == 0 && now_ms() < end_ms)
-            sleep_ms(1);
-        CHECK_ERR(REDLOCK_BUSY, found);
-        CHECK_HAS("another thread", redlock_detail());
-        CHECK_OK(redlock_start_acquire(r, "x", TTL_MS, NULL, &lock));
-        pthread_join(thread, NULL);
-        redlock_lock_free(lock);
-        client_close(r);
-    }
+    const redlock_event *event;
+    redlock_lock *lock;
+    pthread_t thread;
+    int64_t end_ms = now_ms() + GIVE_UP_MS;
+    int found = 0;
+    CHECK_INT(0, pthread_create(&thread, NULL, read_one, r));
+    while ((found = redlock_next(r, &event, 0)) == 0 && now_ms() < end_ms)
+        sleep_ms(1);
+    CHECK_ERR(REDLOCK_BUSY, found);
+    CHECK_HAS("another thread", redlock_detail());
+    CHECK_OK(redlock_start_acquire(r, "x", TTL_MS, NULL, &lock));
+    pthread_join(thread, NULL);
+    redlock_lock_free(lock);
 }
 
 static _Atomic bool has_returned;
@@ -60,25 +56,22 @@ static void ignore(int number)
     (void)number;
 }
 
-CASE(signal_ends_the_wait, "A signal that the program handles ends a wait for events, with 0.")
+CASE_ON(signal_ends_the_wait,
+        "A signal that the program handles ends a wait for events, with 0.",
+        .also = {REDLOCK_THREAD})
 {
-    struct cluster c;
     struct sigaction action = {.sa_handler = ignore};
+    pthread_t thread;
     CHECK_INT(0, sigaction(SIGUSR1, &action, NULL));
-    for (uint32_t flags = 0; flags <= REDLOCK_THREAD; flags++) {
-        redlock *r = client_start(&c, 3, flags);
-        pthread_t thread;
-        NO_EVENT(r);
-        has_returned = false;
-        CHECK_INT(0, pthread_create(&thread, NULL, read_none, r));
-        for (int64_t end_ms = now_ms() + GIVE_UP_MS; !has_returned && now_ms() < end_ms;) {
-            CHECK_INT(0, pthread_kill(thread, SIGUSR1)); /* it may not wait yet */
-            sleep_ms(10);
-        }
-        CHECK(has_returned);
-        pthread_join(thread, NULL);
-        client_close(r);
+    NO_EVENT(r);
+    has_returned = false;
+    CHECK_INT(0, pthread_create(&thread, NULL, read_none, r));
+    for (int64_t end_ms = now_ms() + GIVE_UP_MS; !has_returned && now_ms() < end_ms;) {
+        CHECK_INT(0, pthread_kill(thread, SIGUSR1)); /* it may not wait yet */
+        sleep_ms(10);
     }
+    CHECK(has_returned);
+    pthread_join(thread, NULL);
 }
 
 static void *read_rest(void *client)

@@ -302,27 +302,6 @@ CASE_ON(hung_nodes, "With one node of three hung the rest answers, with two the 
     CHECK_INT(1, answer_count(answer->report));
 }
 
-CASE(failure_report,
-     "The report of a blocking call that failed is kept until the next failure.")
-{
-    struct cluster c;
-    redlock_answer *answer = NULL;
-    const redlock_report *report;
-    redlock *r;
-    CHECK(redlock_failure_report() == NULL);
-    r = client_start_hasty(&c, 3, 0, STEADY_MS);
-    cluster_each(&c, 0, 2, server_freeze);
-    CHECK_ERR(REDLOCK_NOQUORUM, redlock_query(r, "x", &answer));
-    CHECK(answer == NULL);
-    report = redlock_failure_report();
-    CHECK(report != NULL);
-    CHECK_INT(2, report_votes(report, REDLOCK_VOTE_SILENT));
-    CHECK_ERR(REDLOCK_NOQUORUM, redlock_list(r, NULL));
-    CHECK_INT(2, report_votes(redlock_failure_report(), REDLOCK_VOTE_SILENT));
-    CHECK_ERR(REDLOCK_INVAL, redlock_query(r, "", NULL));
-    CHECK(redlock_failure_report() == NULL);
-}
-
 CASE_ON(killed_nodes,
         "Queries end once each when a majority is killed while they are under way.", .nodes = 5,
         .also = {REDLOCK_THREAD})

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The tests' own tools: a server that does not hang when told to would prove nothing. */
-#include "check.h"
-#include "clock.h"
 #include "evil.h"
 #include "fake.h"
+#include "fixture.h"
 #include "nodeclock.h"
 #include "proxy.h"
 #include "resp.h"
@@ -67,18 +66,17 @@ CASE(frozen_server_answers_later, "A stopped server is silent and answers once c
     resp_free(r);
 }
 
-CASE(server_clock_obeys, "A server's wall clock follows the test, and keys expire by it.")
+CASE_NODES(server_clock_obeys, "A server's wall clock follows the test, and keys expire by it.",
+           .nodes = 2, .start = nodeclock_cluster)
 {
-    struct cluster c;
-    nodeclock_cluster(&c, 2);
-    cluster_set(&c, 0, 2, "k", "v", 60000);
-    nodeclock_step(&c.node[0], -100000);
-    CHECK_BETWEEN(150000, 160000, server_int(&c.node[0], "PTTL", "k", NULL));
-    nodeclock_step(&c.node[0], 100000);
-    CHECK_BETWEEN(50000, 60000, server_int(&c.node[0], "PTTL", "k", NULL));
-    nodeclock_step(&c.node[0], 70000);
-    CHECK_INT(0, server_int(&c.node[0], "EXISTS", "k", NULL));
-    CHECK_INT(1, server_int(&c.node[1], "EXISTS", "k", NULL));
+    cluster_set(c, 0, 2, "k", "v", 60000);
+    nodeclock_step(&c->node[0], -100000);
+    CHECK_BETWEEN(150000, 160000, server_int(&c->node[0], "PTTL", "k", NULL));
+    nodeclock_step(&c->node[0], 100000);
+    CHECK_BETWEEN(50000, 60000, server_int(&c->node[0], "PTTL", "k", NULL));
+    nodeclock_step(&c->node[0], 70000);
+    CHECK_INT(0, server_int(&c->node[0], "EXISTS", "k", NULL));
+    CHECK_INT(1, server_int(&c->node[1], "EXISTS", "k", NULL));
 }
 
 CASE(fake_server_obeys, "The fake server locks, compares, expires and records.")
