@@ -751,7 +751,7 @@ REDLOCK_API const char *redlock_vote_text(int vote);
     X(OTHER_SET, "it belongs to another set of nodes")                                         \
     X(OTHER_NUMBER, "it belongs to a set of another number of nodes than this client has")     \
     X(OTHER_QUORUM, "it belongs to another quorum, or to another set of quorums")              \
-    X(NO_SET, "it belongs to no set of nodes, and others do, or do not tell theirs")           \
+    X(NO_SET, "it belongs to no set of nodes, and others do, or do not report theirs")         \
     X(SET_PENDING, "the admission of its set of nodes has not finished; do it again")          \
     X(SET_CHANGED, "its set of nodes has just changed")                                        \
     X(SET_UNREADABLE, "its key redlock.admit cannot be read, so its set of nodes is unknown")  \

@@ -77,7 +77,7 @@ static void announce_changes(struct supervision *w)
 {
     int state = w->held->state;
     char name[RL_QUOTE_MAX];
-    if (state == w->told_state)
+    if (state == w->reported_state)
         return;
     rl_quote(name, w->name);
     if (state == REDLOCK_STATE_JEOPARDY && !w->terminated)
@@ -88,7 +88,7 @@ static void announce_changes(struct supervision *w)
         message_warn("warning: %s was lost, and the command runs on: another may be at "
                      "work now",
                      name);
-    w->told_state = state;
+    w->reported_state = state;
 }
 
 static void kill_process_tree(struct supervision *w)
@@ -201,7 +201,7 @@ int supervise_child(struct supervision *w)
         {.fd = w->timer_fd, .events = POLLIN},
         {.fd = w->child.outcome_fd, .events = POLLIN},
     };
-    w->told_state = REDLOCK_STATE_HELD;
+    w->reported_state = REDLOCK_STATE_HELD;
     for (;;) {
         int64_t wake_ns = enforce_deadline(w);
         if (is_over(w, &wake_ns))

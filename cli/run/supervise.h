@@ -38,7 +38,7 @@ struct supervision {
     int64_t deadline_ns; /* end of the validity, as last known; kept after the loss */
     bool late;           /* something of the command was alive when the lock had ended */
     bool obeyed;         /* the child itself had ended before KILL was due */
-    int told_state;      /* enum redlock_state that the user knows */
+    int reported_state;  /* enum redlock_state that the user knows */
     int64_t give_up_ns;  /* until then KILL is repeated for what does not go away */
     bool survived;       /* something did not */
 };

@@ -100,7 +100,7 @@ static void add_rows(const struct crowd *crowd, struct results *results)
         row = results_row(results, sides[side].share_id, sides[side].share_what, "share", NULL);
         row->ours = crowd->share[side];
         if (row->ours.count == 0)
-            snprintf(row->note, sizeof row->note, "too few turns to tell");
+            snprintf(row->note, sizeof row->note, "too few turns to compare");
         if (sides[side].flags & REDLOCK_FAIR)
             row->target = (struct target){TARGET_AT_LEAST, 0.9, false};
     }

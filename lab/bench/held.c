@@ -302,7 +302,7 @@ static void add_rows(struct results *results)
     if (bytes > 0)
         series_add(&row->ours, bytes);
     else
-        snprintf(row->note, sizeof row->note, "this allocator does not tell");
+        snprintf(row->note, sizeof row->note, "this allocator does not report it");
     add(results, "held_late",
         about("up to %u locks held, p99 of renewals late by", last->locks), "of TTL",
         late_share, (struct target){TARGET_BELOW, LATE_SHARE, false});

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the machine was doing meanwhile: without it noise cannot be told from a difference. */
+/* What the machine was doing meanwhile: without it noise looks like a difference. */
 #ifndef BENCH_MACHINE_H
 #define BENCH_MACHINE_H
 

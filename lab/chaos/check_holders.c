@@ -18,7 +18,7 @@ static struct hold_list list_of(const struct checking *c, int name)
         hold_list_add(&l, &(struct hold_record){
                               .names = k->names,
                               .kind = k->kind,
-                              .slot = k->slot, /* HTTP clients are not told theirs */
+                              .slot = k->slot, /* HTTP clients do not get theirs */
                               .owner = k->worker << 16 | k->life,
                               .number = (unsigned)i,
                               .asked_ns = k->asked_ns,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Writes to the register, losses told in time, waiters served, workers that ended well. */
+/* Writes to the register, losses reported in time, waiters served, workers that ended well. */
 #include "base/time.h"
 #include "checker.h"
 #include "lab/stats/series.h"
@@ -93,7 +93,7 @@ static bool is_deadline_known(const struct claim *k)
 void check_losses(struct checking *c)
 {
     struct verdict *v = c->out;
-    v->told_worst_ms = INT64_MIN;
+    v->reported_worst_ms = INT64_MIN;
     for (size_t i = 0; i < c->claims.count; i++) {
         const struct claim *k = &c->claims.claim[i];
         int64_t until_ns, told_ns;
@@ -104,16 +104,17 @@ void check_losses(struct checking *c)
         told_ns = k->lost_ns != 0 ? k->lost_ns : k->released_ns;
         if (k->lost_ns != 0 && until_ns == k->deadline_ns + c->allowance_ns) {
             int64_t late_ms = (k->lost_ns - k->deadline_ns) / RL_NS_PER_MS;
-            v->told++;
-            v->told_worst_ms = late_ms > v->told_worst_ms ? late_ms : v->told_worst_ms;
+            v->reported++;
+            v->reported_worst_ms =
+                late_ms > v->reported_worst_ms ? late_ms : v->reported_worst_ms;
         }
         if (until_ns == INT64_MAX || (told_ns != 0 && told_ns <= until_ns) ||
             (v->over_ns != 0 && v->over_ns <= until_ns))
             continue;
-        breach_add(c, BREACH_TOLD_LATE, k->deadline_ns, only_name(k->names),
+        breach_add(c, BREACH_LATE_LOSS, k->deadline_ns, only_name(k->names),
                    "%s: #%u of worker %d %s %.1f ms after its end",
                    name_text[only_name(k->names)], k->number, k->worker + 1,
-                   k->lost_ns != 0 ? "was told" : "was not told, and acted",
+                   k->lost_ns != 0 ? "learned of it" : "did not learn of it, and acted",
                    told_ns != 0 ? (double)(told_ns - k->deadline_ns) / 1e6 : 0.0);
     }
 }

@@ -16,7 +16,7 @@
     X(TOKEN, "fencing token not larger than an earlier one")                                   \
     X(EVICTED, "went on after an eviction that was final")                                     \
     X(FENCED, "update lost in spite of fencing")                                               \
-    X(TOLD_LATE, "loss not told in time")                                                      \
+    X(LATE_LOSS, "loss not reported in time")                                                  \
     X(WAIT_LATE, "wait outlasted its deadline")                                                \
     X(STARVED, "waited when the faults ended and was not served")                              \
     X(WORKER, "worker hung or crashed")                                                        \
@@ -69,11 +69,10 @@ struct verdict {
     size_t refused_count, overrun_count;
     size_t waits;
     int64_t wait_p50_ms, wait_p99_ms, wait_max_ms;
-    int64_t unclaimed_max_ms; /* a mutex was free, or taken for no worker, while one waited */
-    int64_t quiet_max_ms;     /* the longest wait of the quiet phase */
-    int64_t
-        told_worst_ms; /* the latest loss, in a process that ran: after (before: negative) */
-    size_t told;       /* how many of them there were */
+    int64_t unclaimed_max_ms;  /* a mutex was free, or taken for no worker, while one waited */
+    int64_t quiet_max_ms;      /* the longest wait of the quiet phase */
+    int64_t reported_worst_ms; /* the latest loss in a process that ran: after (before: < 0) */
+    size_t reported;           /* how many of them there were */
     size_t faults[FAULT_COUNT];
     int64_t start_ns, quiet_ns, over_ns;
 };

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A history read as claims: for each acquisition, when it was asked for, granted and over. A
- * holder claims a lock from the moment it knows of the grant until it begins to release it, is
- * told that it is lost, or its validity ends, whichever comes first; stopped or dead, until its
- * validity ends. A dead worker that used `redlock hold` or a stream is an exception: that gives
- * the lock back at once.
+ * A history read as claims: for each acquisition, when it was requested, granted and over. A
+ * holder claims a lock from the moment it knows of the grant until it begins to release it,
+ * learns that it is lost, or its validity ends, whichever comes first; stopped or dead, until
+ * its validity ends. A dead worker that used `redlock hold` or a stream is an exception: that
+ * gives the lock back at once.
  */
 #ifndef REDLOCK_CHAOS_CLAIMS_H
 #define REDLOCK_CHAOS_CLAIMS_H
@@ -21,7 +21,7 @@ struct claim {
     unsigned int names;
     int flags; /* RECORD_FAIR and so on */
     int64_t asked_ns, wait_until_ns;
-    int64_t ttl_ms; /* 0: not told */
+    int64_t ttl_ms; /* 0: not known */
     int64_t granted_ns, denied_ns;
     int64_t deadline_ns; /* the last that the holder has seen */
     int64_t looked_ns;   /* when it last looked */

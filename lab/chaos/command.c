@@ -272,7 +272,7 @@ static enum event listen_for(struct hold *h, int64_t timeout_ms)
 
 /*
  * 0 when it is held, else the exit status. A grant that is over before anything could be
- * started (a TTL may be as short as 300 ms) is asked for anew while the wait lasts.
+ * started (a TTL may be as short as 300 ms) is requested anew while the wait lasts.
  */
 static int take_in_time(struct crew *c, struct hold *h, int64_t end_ns)
 {

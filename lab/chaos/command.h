@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * A hold by the command: a child of the worker that is spoken to by pipes. Either `redlock hold
- * -v --json`, whose lines tell the deadline, or `redlock run` around holder.c. That one notes
+ * -v --json`, whose lines have the deadline, or `redlock run` around holder.c. That one notes
  * itself that it runs: what `run` promises is that its command has ended when the lock does. Or
  * bindings/go/chaosholder, which is spoken to as `hold` is, and asks the service.
  */

@@ -103,7 +103,7 @@ static int64_t cut_one_way(struct draw *d)
 
 /*
  * Comes back deposed, with requests in its buffers, or in time. Or it comes back when its
- * successor gives locks, for clients that can still hear of no successor (E4).
+ * successor gives locks, for clients that no term of a successor reaches yet (E4).
  */
 static int64_t stop(struct draw *d)
 {
@@ -151,7 +151,7 @@ static int64_t turn_late(struct draw *d)
 }
 
 /*
- * Holders of one side cannot renew, and are about to run out when they hear of the new term;
+ * Holders of one side cannot renew, and are about to run out when the new term reaches them;
  * waiters of the other still count on the old master when that happens (E9).
  */
 static int64_t succeed_late(struct draw *d)
@@ -168,7 +168,7 @@ static int64_t succeed_late(struct draw *d)
 }
 
 /*
- * The sentinel that leads a failover dies in it, before or after the others have heard: it
+ * The sentinel that leads a failover dies in it, before or after the others know: it
  * comes back with a new epoch of the old master, or the others begin another one.
  */
 static int64_t lose_leader(struct draw *d)

@@ -10,7 +10,7 @@
 
 #include <stdio.h>
 
-enum { LOOK_MS = 20, TOLD_MAX = 16384 };
+enum { LOOK_MS = 20, NOTICES_MAX = 16384 };
 
 struct record hold_record(const struct crew *c, const struct hold *h, struct record r)
 {
@@ -35,24 +35,24 @@ void hold_note(const struct crew *c, const struct hold *h, struct record r)
  * Holds of this process of which notify may have to speak: a hold itself lives on the worker's
  * stack and may be gone. Numbers that a worker has at a time are never so far apart.
  */
-static struct told {
+static struct notice {
     uint32_t number;
     _Atomic(redlock_lock *) lock; /* NULL: not known yet, or freed */
-} told[TOLD_MAX];
+} notice[NOTICES_MAX];
 static struct crew *only_crew;
 
 void hold_notify(void *data)
 {
-    struct told *t = data;
+    struct notice *t = data;
     redlock_lock *lock = atomic_load(&t->lock);
     if (lock != NULL && redlock_state(lock) == REDLOCK_STATE_LOST)
         hold_note(only_crew, &(struct hold){.number = t->number},
                   (struct record){.what = RECORD_LOST, .error = REDLOCK_LOST});
 }
 
-static struct told *told_of(const struct hold *h)
+static struct notice *notice_of(const struct hold *h)
 {
-    return &told[h->number % TOLD_MAX];
+    return &notice[h->number % NOTICES_MAX];
 }
 
 int64_t hold_remaining_ms(const struct hold *h)
@@ -98,12 +98,12 @@ bool hold_take(struct crew *c, struct hold *h)
             .kind = h->kind,
             .flags = (h->renewed ? REDLOCK_RENEW : 0) | (h->fenced ? REDLOCK_FENCED : 0) |
                      (h->fair ? REDLOCK_FAIR : 0),
-            .wait_ms = h->wait_ms, .data = told_of(h),
+            .wait_ms = h->wait_ms, .data = notice_of(h),
             .slots = redlock_kind_traits(h->kind) & REDLOCK_KIND_SLOTS ? PRINTERS : 0,
             .owner = redlock_kind_traits(h->kind) & REDLOCK_KIND_OWNER ? c->owner : NULL,
             .idempotency_key = h->names == 1u << NAME_EVICTED ? key : NULL,
             .more_names = count > 1 ? name + 1 : NULL, .more_name_count = count - 1);
-    told_of(h)->number = h->number;
+    notice_of(h)->number = h->number;
     r = (struct record){.what = RECORD_ASK, .at_ns = now_ns(), .value = h->ttl_ms};
     r.deadline_ns = h->wait_ms > 0 ? r.at_ns + h->wait_ms * RL_NS_PER_MS : 0;
     hold_note(c, h, r);
@@ -119,10 +119,10 @@ bool hold_take(struct crew *c, struct hold *h)
     hold_note(c, h, r);
     if (error != REDLOCK_OK)
         return false;
-    atomic_store(&told_of(h)->lock, h->lock);
-    /* Lost before notify knew the handle? Then it is told here. */
+    atomic_store(&notice_of(h)->lock, h->lock);
+    /* Lost before notify knew the handle? Then it is noted here. */
     if (redlock_state(h->lock) == REDLOCK_STATE_LOST)
-        hold_notify(told_of(h));
+        hold_notify(notice_of(h));
     return true;
 }
 
@@ -171,7 +171,7 @@ void hold_end(struct crew *c, struct hold *h)
     hold_note(c, h, (struct record){.what = RECORD_RELEASE});
     hold_note(c, h,
               (struct record){.what = RECORD_RELEASED, .error = redlock_release(h->lock)});
-    atomic_store(&told_of(h)->lock, NULL);
+    atomic_store(&notice_of(h)->lock, NULL);
     redlock_lock_free(h->lock);
     h->lock = NULL;
 }

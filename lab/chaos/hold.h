@@ -12,7 +12,7 @@
 
 struct rig;
 
-/* How a worker asks for locks. */
+/* How a worker requests locks. */
 enum way { WAY_LIBRARY, WAY_SERVICE, WAY_COMMAND, WAY_GO };
 
 /* The worker itself: its process has one. */

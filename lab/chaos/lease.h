@@ -40,8 +40,8 @@ int lease_get(const char *socket, const char *path, int64_t timeout_ms, char *an
 /*
  * A hold by a stream of redlockd: PUT with `Accept: text/event-stream` straight to the socket
  * of one replica, which renews the lock while the stream is open. The worker believes in the
- * last deadline that an event told, and in nothing once the stream has ended, unless it was
- * told `reconnect`: then it comes back to any replica with the grant of that event before the
+ * last deadline that an event had, and in nothing once the stream has ended, unless it was
+ * sent `reconnect`: then it comes back to any replica with the grant of that event before the
  * deadline. It ends its hold by closing, which releases; after a return, which a close only
  * leaves, by DELETE.
  */

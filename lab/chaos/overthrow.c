@@ -81,7 +81,7 @@ static struct hit cut_of(const struct rig *r, const struct fault *f, int master)
     if (f->kind == FAULT_CUT_SIDE) {
         hit.here = GROUP_SIDE(f->target);
         hit.there = f->param & CUT_FROM_MASTER ? 1u << master : g->kind->electors;
-        /* A master that is an elector can still be asked for locks. */
+        /* A master that is an elector can still get requests for locks. */
         if (!(f->param & CUT_FROM_MASTER))
             hit.there &= ~(1u << master);
         return hit;

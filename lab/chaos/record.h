@@ -50,7 +50,7 @@ enum phase {
 };
 
 /*
- * LEASE: held by HTTP, or by COMMAND. Its client knows the deadline; that it is told of a loss
+ * LEASE: held by HTTP, or by COMMAND. Its client knows the deadline; that it learns of a loss
  * in time is not promised. RUN: it claims the lock for as long as it runs. STREAM: by an open
  * connection of HTTP, whose end, also by the death of the worker, releases it.
  */

@@ -53,7 +53,7 @@ void replicas_start(struct replicas *r, const struct cluster *cluster, bool stri
 /* Fails if one did not end well, or said that a sanitizer found something. */
 void replicas_stop(struct replicas *r);
 
-/* Fails if one has ended that was not told to. */
+/* Fails if one has ended that was not to. */
 void replicas_look(struct replicas *r);
 
 /* For the nemesis. */

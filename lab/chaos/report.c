@@ -76,12 +76,12 @@ void report_print(FILE *out, const struct verdict *v, const struct report_about 
         turns_print(about->turns, about->schedule->votes, about->schedule->max_ttl_ms,
                     print_line, out);
     row(out, "refused or in vain", "%zu", v->denied);
-    row(out, "locks lost and told", "%zu", v->lost);
-    if (v->told > 0)
-        row(out, "told, at the latest",
+    row(out, "locks lost and reported", "%zu", v->lost);
+    if (v->reported > 0)
+        row(out, "reported, at the latest",
             "%lld ms %s the validity ended (%zu losses in running workers)",
-            (long long)llabs(v->told_worst_ms), v->told_worst_ms <= 0 ? "before" : "after",
-            v->told);
+            (long long)llabs(v->reported_worst_ms),
+            v->reported_worst_ms <= 0 ? "before" : "after", v->reported);
     row(out, "waits that were served", "%zu: median %lld ms, 99 %% %lld ms, longest %lld ms",
         v->waits, (long long)v->wait_p50_ms, (long long)v->wait_p99_ms,
         (long long)v->wait_max_ms);

@@ -68,7 +68,7 @@ enum cut {
     CUT_WITH_OTHER = 128, /* the master of another vote is cut off with it */
 };
 
-/* How a failover by command is asked for. Sentinels know one way. */
+/* How a failover by command is requested. Sentinels know one way. */
 enum failover { FAILOVER_AGREED, FAILOVER_FORCED, FAILOVER_TAKEOVER };
 
 /* Faults of a Sentinel group, or a cluster, that belong together (failovers.c). */

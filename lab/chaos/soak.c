@@ -41,7 +41,7 @@ static void add_round(struct verdict *sum, const struct verdict *v)
     sum->several += v->several;
     sum->denied += v->denied;
     sum->lost += v->lost;
-    sum->told += v->told;
+    sum->reported += v->reported;
     sum->waits += v->waits;
     sum->fenced_writes += v->fenced_writes;
     sum->fenced_refused += v->fenced_refused;
@@ -54,7 +54,7 @@ static void add_round(struct verdict *sum, const struct verdict *v)
     keep_worst(&sum->wait_max_ms, v->wait_max_ms);
     keep_worst(&sum->quiet_max_ms, v->quiet_max_ms);
     keep_worst(&sum->unclaimed_max_ms, v->unclaimed_max_ms);
-    keep_worst(&sum->told_worst_ms, v->told_worst_ms);
+    keep_worst(&sum->reported_worst_ms, v->reported_worst_ms);
 }
 
 static size_t all_grants(const struct verdict *v)
@@ -122,7 +122,7 @@ void soak_run(struct rig *rig, const char *dir, struct soak *s)
     snprintf(path, sizeof path, "%s/history.bin", dir);
     rig->schedule->faults_ms = (s->seconds / rounds - QUIET_S) * 1000;
     CHECK(rig->schedule->faults_ms > 0);
-    s->sum.told_worst_ms = INT64_MIN;
+    s->sum.reported_worst_ms = INT64_MIN;
     helper_name("rig");
     schedule_draw(rig->schedule);
     rig_start(rig, path);

@@ -179,7 +179,7 @@ def thin(points):
 
 
 def cpu(life):
-    """Percent of a core between samples that are far enough apart to tell."""
+    """Percent of a core between samples that are far enough apart to measure it."""
     apart = thin(life)[::3]
     return [(b.at_s, (b.cpu_ms - a.cpu_ms) / 10 / (b.at_s - a.at_s))
             for a, b in zip(apart, apart[1:]) if b.at_s > a.at_s]

@@ -13,7 +13,7 @@
 
 enum { WORDS_MAX = 20 };
 
-/* "@" stands for where locks are asked for. */
+/* "@" stands for where locks are requested. */
 static const char *const lines[STANDING][WORDS_MAX] = {
     {"lead", "@", "-q", "--fair", "--ttl", "2s", "--max-hold", "20s", "leader", "--", "sleep",
      "infinity", NULL},

@@ -95,7 +95,7 @@ static enum news take_event(struct crew *c, struct hold *h, const char *event)
         return NOTHING;
     if (strncmp(event, "HTTP/", 5) == 0 || is(event, "lost")) {
         /* 410 says that it is over, 423 that another has it; the rest that this
-         * replica cannot tell. */
+         * replica cannot know. */
         h->is_unsure = strncmp(event, "HTTP/", 5) == 0 && strncmp(event + 9, "410", 3) != 0 &&
                        strncmp(event + 9, "423", 3) != 0;
         return OVER;
@@ -175,7 +175,7 @@ static enum news come_back(struct crew *c, struct hold *h)
     return NOTHING;
 }
 
-/* Everything that was told meanwhile. */
+/* Everything that was sent meanwhile. */
 static enum news look(struct crew *c, struct hold *h, int64_t wait_ms)
 {
     const char *event;

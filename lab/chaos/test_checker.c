@@ -174,8 +174,7 @@ CASE_OF(dead_worker_of_hold,
         "What `redlock hold` held is free when its worker is killed, and not before.",
         killed_holder(RECORD_LEASE | RECORD_COMMAND, 20));
 
-CASE(lost_holder,
-     "A holder that was told of its loss holds no more, whatever its deadline says.")
+CASE(lost_holder, "A holder that learned of its loss holds no more, whatever its deadline is.")
 {
     hold(REDLOCK_MUTEX, NAME_ORDERS, 0, 1, 10, 1000, 0);
     add(RECORD_LOST, 500, 0, 1);
@@ -345,20 +344,20 @@ CASE(old_token_accepted,
 }
 
 CASE(loss_told_late,
-     "A loss told after the end of the validity is a breach, unless the process was stopped.")
+     "A loss reported after the validity is a breach, unless the process was stopped.")
 {
     hold(REDLOCK_MUTEX, NAME_ORDERS, 0, 1, 10, 1000, 0);
     add(RECORD_LOST, 1000 + ALLOWANCE_MS, 0, 1);
-    CHECK_INT(0, broken(BREACH_TOLD_LATE));
-    CHECK_INT(ALLOWANCE_MS, verdict.told_worst_ms);
+    CHECK_INT(0, broken(BREACH_LATE_LOSS));
+    CHECK_INT(ALLOWANCE_MS, verdict.reported_worst_ms);
     history.count = 0;
     hold(REDLOCK_MUTEX, NAME_ORDERS, 0, 1, 10, 1000, 0);
     add(RECORD_LOST, 1001 + ALLOWANCE_MS, 0, 1);
-    CHECK_INT(1, broken(BREACH_TOLD_LATE));
+    CHECK_INT(1, broken(BREACH_LATE_LOSS));
     fault(FAULT_STOP_CLIENT, 1, 900, 1200, 0);
-    CHECK_INT(1, broken(BREACH_TOLD_LATE));
+    CHECK_INT(1, broken(BREACH_LATE_LOSS));
     fault(FAULT_STOP_CLIENT, 0, 900, 1200, 0);
-    CHECK_INT(0, broken(BREACH_TOLD_LATE));
+    CHECK_INT(0, broken(BREACH_LATE_LOSS));
 }
 
 CASE(late_machine,
@@ -367,19 +366,19 @@ CASE(late_machine,
     hold(REDLOCK_MUTEX, NAME_ORDERS, 0, 1, 10, 1000, 0);
     add(RECORD_LOST, 1900, 0, 1);
     add(RECORD_LATE, 1800, 0, 0)->value = 900 * RL_NS_PER_MS;
-    CHECK_INT(0, broken(BREACH_TOLD_LATE));
+    CHECK_INT(0, broken(BREACH_LATE_LOSS));
     /* From 1.4 s on: too late to excuse anything. */
     noted(RECORD_LATE, 0)->value = 400 * RL_NS_PER_MS;
-    CHECK_INT(1, broken(BREACH_TOLD_LATE));
+    CHECK_INT(1, broken(BREACH_LATE_LOSS));
 }
 
-CASE(loss_never_told,
-     "A worker that goes on after its validity without having been told is a breach.")
+CASE(loss_never_reported,
+     "A worker that goes on after its validity without a notice is a breach.")
 {
     hold(REDLOCK_MUTEX, NAME_ORDERS, 0, 1, 10, 1000, 1300);
-    CHECK_INT(1, broken(BREACH_TOLD_LATE));
+    CHECK_INT(1, broken(BREACH_LATE_LOSS));
     fault(FAULT_KILL_CLIENT, 0, 500, 600, 0);
-    CHECK_INT(0, broken(BREACH_TOLD_LATE));
+    CHECK_INT(0, broken(BREACH_LATE_LOSS));
 }
 
 static void wait_for(uint32_t number, int64_t ask_ms, int64_t until_ms, int64_t deny_ms)

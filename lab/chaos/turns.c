@@ -79,7 +79,7 @@ static int64_t next_turn_ns(const struct history *h, int vote, int64_t after_ns)
     return INT64_MAX;
 }
 
-/* Clients that have not heard of it may count on the old master for VOUCH_MS more. */
+/* Clients that it has not reached may count on the old master for VOUCH_MS more. */
 static void find_grant(const struct claims *c, int64_t until_ns, struct turn *t)
 {
     for (size_t i = 0; i < c->count; i++) {

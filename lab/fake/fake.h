@@ -15,7 +15,7 @@
 #include <sys/types.h>
 
 enum fake_ability {
-    FAKE_ABSENT,  /* what a server answers that never heard of it */
+    FAKE_ABSENT,  /* what a server answers that does not know it */
     FAKE_PRESENT, /* works as documented */
     FAKE_DENIED,  /* NOPERM */
 };

@@ -14,7 +14,7 @@
 #define EVIL_VALUES_MAX 256
 #define EVIL_VALUE_BYTES (REDLOCK_VALUE_MAX + 1)
 
-/* One value that was ever asked for: what its grants are worth on each node. */
+/* One value that was ever requested: what its grants are worth on each node. */
 struct ledger_entry {
     char value[EVIL_VALUE_BYTES];
     bool was_held; /* what is set from now on repairs a hold: it proves nothing */

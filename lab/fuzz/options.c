@@ -132,7 +132,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     known.tls_key_file = texts & 32 ? "/nonexistent/redlock/key" : NULL;
     known.tls_cert_file = texts & 64 ? "/nonexistent/redlock/cert" : NULL;
     given = resize(&input, &known, sizeof known);
-    /* A struct that ends before its nodes asks for the machine's: there are none. */
+    /* A struct that ends before its nodes requests the machine's: there are none. */
     setenv("REDLOCK_CONFIG", "/dev/null", 1);
     unsetenv("REDLOCK_NODES");
     error = rl_options_read(given, &read);

@@ -4,7 +4,7 @@
  * users, answers and raw bytes of servers, connections that break, time that passes. Checked
  * after every step: `done` once per operation and `lost` at most once per hold; a lock is held
  * only while a majority has really delivered grants of its value that reach to its deadline;
- * nothing lasts longer than was asked for; and a driver that sleeps until what is due next
+ * nothing lasts longer than was requested; and a driver that sleeps until what is due next
  * would not spin.
  */
 #include "session.h"

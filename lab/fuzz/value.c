@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Values and names of waiters as nodes tell them, any bytes: what is taken for a value is
+ * Values and names of waiters as nodes return them, any bytes: what is taken for a value is
  * written again byte by byte, a label is always one that a request may have, and what is shown
  * is printable, ends within its array and is the text itself if that was printable.
  */

@@ -44,7 +44,7 @@ typedef void hold_visit_fn(void *data, const struct hold_record *hold,
 void hold_list_visit(struct hold_list *l, hold_visit_fn *visit, void *data);
 
 /*
- * Holds of one name: each that was asked for after another, which got as large a token or a
+ * Holds of one name: each that was requested after another, which got as large a token or a
  * larger one, was complete; or that got the same token. `earlier` NULL: it is `floor` that was
  * not exceeded. Returns the largest token, or the floor.
  */
@@ -57,7 +57,7 @@ int64_t hold_list_order(struct hold_list *l, int64_t floor, hold_order_fn *found
 struct holds {
     int capacity;
     _Atomic int count; /* places given out; complete once the processes have ended */
-    _Atomic int stop;  /* tells the processes to end */
+    _Atomic int stop;  /* the processes are to end */
     struct hold_record record[];
 };
 

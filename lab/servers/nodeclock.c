@@ -36,7 +36,7 @@ static bool follows(void *data)
 }
 
 /*
- * TIME does not follow at once everywhere: Valkey 9.1 asks for the time again when its
+ * TIME does not follow at once everywhere: Valkey 9.1 requests the time again when its
  * processor's counter says that a millisecond has passed, and until then adds the counter to
  * the last answer.
  */

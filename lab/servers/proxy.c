@@ -103,7 +103,7 @@ static void accept_link(struct state *s)
 {
     int client = accept4(s->proxy->listener, NULL, NULL, SOCK_CLOEXEC);
     int server = client >= 0 ? port_connect(s->proxy->target) : -1;
-    /* Two small writes must not wait for each other: what delays is told to. */
+    /* Two small writes must not wait for each other: what delays is on request. */
     int yes = 1;
     setsockopt(client, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
     s->proxy->switches->connections++;

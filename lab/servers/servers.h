@@ -43,7 +43,7 @@ void server_restart(struct server *s); /* same port, same arguments; kills it if
 /*
  * The marker that lets a server vote at once, written by hand as an operator would have it
  * written: a server without one is too young to be trusted for the first minute. Started
- * servers have it, restarted ones do not, unless asked for.
+ * servers have it, restarted ones do not, unless requested.
  */
 void server_admit(const struct server *s);
 

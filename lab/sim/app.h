@@ -37,7 +37,7 @@ struct sim_exchange {
     struct sim_grant grant; /* as it was when the request came */
     bool is_copy;           /* of a proxy: the program does not read its answer */
     bool by_value;          /* it has the Grant */
-    bool is_other;          /* PUT: it asks for something else than the first with this id */
+    bool is_other;          /* PUT: it requests something else than the first with this id */
     bool is_kept;           /* PUT: its handle deletes nothing by itself */
     bool is_settled;        /* another request of its id has decided about it */
     bool was_granted;
@@ -84,8 +84,8 @@ struct sim_worker {
     uint8_t kind;  /* enum redlock_kind */
     uint16_t slots;
     bool fair;
-    bool has_lock; /* the handle is in use */
-    bool held; /* the application was told that it holds the lock, and not that it lost it */
+    bool has_lock;           /* the handle is in use */
+    bool held;               /* the application got the grant of the lock, and not its loss */
     char key[SIM_KEYS_SIZE]; /* of several names: one behind the other */
     char label[32];          /* for people */
     char owner[4];
@@ -114,7 +114,7 @@ struct sim_worker {
     uint32_t proof_round[SIM_GROUPS_MAX];   /* of the lock, that it is of */
     char proof_of[SIM_GROUPS_MAX][RL_ADMITTED_MAX]; /* the incarnation and term */
     int64_t
-        missed_ns; /* when its client was told that its key is missing, true time; 0: never */
+        missed_ns; /* when its client learned that its key is missing, true time; 0: never */
     int64_t unserved_ns; /* since then it waits for something that is free; 0: it does not */
 
     /* For a holder of a lease. */
@@ -122,7 +122,7 @@ struct sim_worker {
     uint32_t lease_number;   /* of the acquisition that it is about; 0: an old one */
     char tag[REDLOCK_IDEMPOTENCY_KEY_SIZE + 1];
     struct sim_exchange exchange;
-    bool leaves; /* granted with KEEP and told, or adopted: only a release deletes the lock */
+    bool leaves; /* granted with KEEP, handed out, or adopted: only a release deletes it */
     char ends[SIM_HOLD_SIZE];      /* the value that it releases or evicts; empty: unknown */
     uint16_t ends_on;              /* nodes that had it then, a bit each */
     char wanted[FAKE_DIGEST_SIZE]; /* a tag and a colon, or the fingerprint of a holder ... */
@@ -152,7 +152,7 @@ void sim_app_begin(struct sim_world *world, struct sim_worker *worker,
 /* The process is gone. */
 void sim_app_end(struct sim_world *world, struct sim_worker *worker);
 void sim_app_resume(struct sim_world *world, struct sim_worker *worker);
-/* The engine has something to tell. */
+/* The engine has events. */
 void sim_app_news(struct sim_world *world, struct sim_worker *worker);
 /* The faults are over: finish what was begun, begin nothing new. */
 void sim_app_calm(struct sim_world *world, struct sim_worker *worker);

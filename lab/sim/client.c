@@ -238,7 +238,7 @@ void sim_client_turn(struct sim_world *world, struct sim_client *client)
 
 /*
  * A value names its client and process, for the reader of a trace and for the oracles. Not with
- * leases: there its first digits tell two requests of one client and tag apart.
+ * leases: there its first digits distinguish two requests of one client and tag.
  */
 static int draw_secret(void *data, void *bytes, size_t size)
 {

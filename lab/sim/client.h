@@ -20,7 +20,7 @@ struct sim_peer {
     struct rl_link link;
 };
 
-/* What a client knows of a group: as it hears of terms, and greets their servers. */
+/* What a client knows of a group: as it learns of terms, and greets their servers. */
 struct sim_tenure {
     uint32_t term_number;
     bool rose;

@@ -72,7 +72,7 @@ void sim_elected_answer(struct sim_world *world, struct sim_node *elector,
         fake_reply_error(out, "ERR unknown subcommand");
 }
 
-/* What an event tells an elector: its stamp has the group, the elector, server and epoch. */
+/* What an event brings an elector: its stamp has the group, the elector, server and epoch. */
 #define REPORT(vote, elector, server, epoch)                                                   \
     ((uint64_t)(vote) << 56 | (uint64_t)(elector) << 48 | (uint64_t)(server) << 40 | (epoch))
 
@@ -421,7 +421,7 @@ static void broken(struct sim_world *world, void *subject, uint64_t stamp)
         sim_app_break(world, subject);
 }
 
-/* What the holder sends is on its way until the next term; no replica hears of the eviction. */
+/* What the holder sends is on its way until the next term; no replica gets the eviction. */
 static void cut_off(struct sim_world *world, void *subject, uint64_t stamp)
 {
     struct sim_group *group = &world->group[0];
@@ -496,10 +496,10 @@ void sim_fault_lag(struct sim_world *world)
         &world->node[group->server[sim_below(&world->rng, world->options.group_size)]];
 
     node->lags_until_ns = world->now_ns + sim_fault_length_ns(world, 50, 8000);
-    sim_trace(world, "*** n%u hears nothing of its master", node->index + 1);
+    sim_trace(world, "*** n%u gets nothing from its master", node->index + 1);
 }
 
-/* Its file was restored from a backup, or it was told by hand. */
+/* Its file was restored from a backup, or it was set by hand. */
 void sim_fault_backwards(struct sim_world *world)
 {
     struct sim_group *group = draw_group(world);

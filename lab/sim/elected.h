@@ -2,8 +2,8 @@
 /*
  * Sentinel groups: servers of which one is the master, replicas that follow it late and lose
  * what had not reached them, and electors, each with a view of its own of who the master is. A
- * failover waits for no client: another server is promoted, the electors hear of it one by one,
- * and the old master lives on and grants until it hears of it, too (docs/elected.md).
+ * failover waits for no client: another server is promoted, electors learn of it one by one,
+ * and the old master lives on and grants until it learns of it, too (docs/elected.md).
  */
 #ifndef SIM_ELECTED_H
 #define SIM_ELECTED_H

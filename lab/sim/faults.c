@@ -39,7 +39,7 @@ static void break_connection(struct sim_world *world)
     }
     if (what & 2)
         sim_net_lose(conn, SIM_DOWN);
-    /* The client hears of it; the node when the client's end arrives, behind its requests. */
+    /* The client learns of it; the node when the client's end arrives, behind its requests. */
     if (conn->node_open)
         conn->ended = true;
     else
@@ -76,7 +76,7 @@ static void partition(struct sim_world *world)
     bool whole_client = sim_chance(&world->rng, 200);
     bool whole_node = sim_chance(&world->rng, 200);
 
-    sim_trace(world, "*** c%u and n%u do not hear each other%s%s for %lld ms",
+    sim_trace(world, "*** c%u and n%u do not reach each other%s%s for %lld ms",
               client->index + 1, node->index + 1, whole_client ? ", nor c any other node" : "",
               whole_node ? ", nor n any other client" : "",
               (long long)(length_ns / RL_NS_PER_MS));

@@ -7,7 +7,7 @@
 #include "base/time.h"
 #include "lab/sim/world.h"
 
-/* How much before the end of its validity a loss may be told (src/core/hold.c). */
+/* How much before the end of its validity a loss may be reported (src/core/hold.c). */
 #define LOSS_LEAD_NS (50 * RL_NS_PER_MS)
 
 static bool believes(const struct sim_world *world, const struct sim_lease *lease)
@@ -237,9 +237,9 @@ static void receive_grant(struct sim_world *world, struct sim_worker *worker)
 {
     struct sim_lease *lease = worker->lease;
 
-    sim_app_note(world, worker, "is told to the lease");
+    sim_app_note(world, worker, "is answered to the lease");
     if (worker->exchange.is_other)
-        sim_fail(world, "answers are true", "lease %s is told 201 of another request",
+        sim_fail(world, "answers are true", "lease %s is answered 201 of another request",
                  lease->grant.tag);
     lease->phase = SIM_LEASE_HOLDS;
     lease->grant.hold.slot = worker->handle.lock.slot;
@@ -253,7 +253,7 @@ void sim_lease_held(struct sim_world *world, struct sim_worker *worker,
 {
     struct sim_lease *lease = worker->lease;
     bool is_stream = worker->exchange.rules.is_stream;
-    /* A renewal without a grant would be the first that it hears of its lock. */
+    /* A renewal without a grant would be the first that it learns of its lock. */
     bool is_new =
         worker->exchange.rules.verb == LEASE_ACQUIRE
             ? lease->connection != worker
@@ -297,7 +297,8 @@ void sim_lease_refused(struct sim_world *world, struct sim_worker *worker,
     if (lease->phase == SIM_LEASE_HOLDS && error == REDLOCK_LOST &&
         sim_promises_memory(&world->options) && !lease->ended &&
         lease->believed_ns - LOSS_LEAD_NS > world->now_ns)
-        sim_fail(world, "no false loss", "lease %s was told that it is lost", lease->grant.tag);
+        sim_fail(world, "no false loss", "lease %s was answered that it is lost",
+                 lease->grant.tag);
     if (lease->phase == SIM_LEASE_HOLDS && is_ended)
         stop_believing(lease, SIM_LEASE_NEW);
     else if (lease->phase == SIM_LEASE_HOLDS && lease->connection == worker)

@@ -13,9 +13,9 @@
 
 enum sim_lease_phase {
     SIM_LEASE_NEW,   /* wants a lock, with a new tag */
-    SIM_LEASE_ASKS,  /* has asked for it */
-    SIM_LEASE_HOLDS, /* was told that it holds it */
-    SIM_LEASE_ENDS,  /* was told that its tag is held, or used: releases it by the tag */
+    SIM_LEASE_ASKS,  /* has requested it */
+    SIM_LEASE_HOLDS, /* was answered that it holds it */
+    SIM_LEASE_ENDS,  /* was answered that its tag is held, or used: releases it by the tag */
 };
 
 struct sim_lease {
@@ -28,8 +28,8 @@ struct sim_lease {
     struct sim_grant grant; /* its hold is what it wants; the value, once it was granted */
     struct sim_grant old;   /* of the acquisition before, for requests that are late */
     int64_t believed_ns;    /* it may act until then, true time; 0: it may not */
-    int64_t held_ns;        /* until then a client was told that this tag is held; 0: never */
-    bool ended;             /* it was released since, or that was asked for */
+    int64_t held_ns; /* until then a client was answered that this tag is held; 0: never */
+    bool ended;      /* it was released since, or that was requested */
 };
 
 /* An idle worker takes a request of some lease. */

@@ -54,8 +54,8 @@ struct sim_conn {
     bool client_open;                /* the client has not closed it */
     bool node_open;                  /* accepted, and the node has not closed it */
     bool connected;                  /* the client knows that it was accepted */
-    bool refused;                    /* the client is to be told */
-    bool ended;                      /* the client is to be told, after the input */
+    bool refused;                    /* the client is to learn of it */
+    bool ended;                      /* the client is to learn of it, after the input */
     bool node_ended;                 /* the node has seen the client's end, but is hung */
     char channel[FAKE_MESSAGE_SIZE]; /* subscribed to; empty: none */
     struct sim_pipe pipe[2];
@@ -71,7 +71,7 @@ struct sim_conn *sim_net_connect(struct sim_world *world, struct sim_client *cli
                                  struct sim_node *node);
 void sim_net_send(struct sim_world *world, struct sim_conn *conn, enum sim_direction direction,
                   const char *bytes, size_t size);
-/* One side closes: the other hears of it behind the data. */
+/* One side closes: the other learns of it behind the data. */
 void sim_net_client_closes(struct sim_world *world, struct sim_conn *conn);
 void sim_net_node_closes(struct sim_world *world, struct sim_conn *conn);
 /* What is under way in this direction is lost. */

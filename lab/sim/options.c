@@ -224,7 +224,7 @@ static bool loses_memory(const struct sim_options *o)
 }
 
 /*
- * A neighbour decides with outsiders as soon as it cannot hear a node of the set
+ * A neighbour decides with outsiders as soon as it cannot reach a node of the set
  * (guarantees.md): so it always can here, and begins anew often.
  */
 static void draw_neighbours(struct sim_options *o, struct sim_rng *rng)
@@ -287,7 +287,7 @@ static void draw_strangers(struct sim_options *o, struct sim_rng *rng)
 }
 
 /*
- * Nodes that know which set they are, and are told another now and then. Where they keep their
+ * Nodes that know which set they are, and are given another now and then. Where they keep their
  * memory there are also clients with other nodes: a majority of those, and a majority of the
  * others', need not have one in common. Drawn aside as well.
  */
@@ -511,7 +511,7 @@ static void draw_gentle(struct sim_options *o)
 }
 
 /*
- * A hold that has succeeded to a term is evicted there, and its client hears of that and of the
+ * A hold that has succeeded to a term is evicted there, and its client learns that and the
  * next term, where its key is still there, at once (E13). TTLs outlive two failovers.
  */
 static void draw_elected_relapse(struct sim_options *o, struct sim_rng *rng)
@@ -543,7 +543,7 @@ static void draw_elected_breaks(struct sim_options *o, struct sim_rng *rng)
     o->every_ns[SIM_FAULT_FAILOVER] = sim_spread(rng, 1500, 8000) * RL_NS_PER_MS;
     if (sim_chance(rng, 700))
         o->every_ns[SIM_FAULT_LAG] = sim_spread(rng, 500, 3000) * RL_NS_PER_MS;
-    /* What was heard meanwhile, of nodes and electors, is read in one turn. */
+    /* What came meanwhile, of nodes and electors, is read in one turn. */
     if (sim_chance(rng, 700))
         o->every_ns[SIM_FAULT_CLIENT_PAUSE] = sim_spread(rng, 100, 1000) * RL_NS_PER_MS;
     if (sim_chance(rng, 250))

@@ -131,7 +131,7 @@ struct sim_options {
     uint32_t promoted_permille; /* of plain nodes that come back: a replica has taken over */
     bool is_slow;   /* longer between failovers than the quarantine; what lags, lags long */
     bool is_gentle; /* failovers lose nothing, and are known soon: holds survive them */
-    bool swings;    /* a master is demoted and promoted again before electors hear of either */
+    bool swings;    /* a master is demoted and promoted again before electors learn of either */
     bool relapses;  /* a second failover soon after brings back what was evicted in between */
 
     int64_t delay_min_ns; /* one way */

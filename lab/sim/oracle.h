@@ -124,7 +124,7 @@ void sim_ended_check(struct sim_world *world);
 /* An eviction on a Sentinel group was answered with success. */
 void sim_elected_evicted(struct sim_world *world, const struct sim_worker *worker);
 void sim_elected_observe(struct sim_world *world, const struct sim_client *client);
-/* A client may have heard of another term, or greeted another server. */
+/* A client may have learned of another term, or greeted another server. */
 void sim_elected_hear(struct sim_world *world, struct sim_client *client);
 /* Of each elected vote one client at a time has a proof. */
 void sim_elected_proofs(struct sim_world *world, struct sim_worker *worker);

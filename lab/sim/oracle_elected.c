@@ -12,7 +12,7 @@
  * proof or succeeds (E8, E9).
  *
  * What was evicted stays so once it is final (E13): no renewal counts that its holder began
- * after that. A holder that has been told that its key is missing counts no renewal that it
+ * after that. A holder that has learned that its key is missing counts no renewal that it
  * began after that, whatever comes back. And a hold whose TTL is long enough survives failovers
  * that lose nothing (E9).
  */
@@ -63,9 +63,9 @@ void sim_elected_extended(struct sim_world *world, const struct sim_worker *work
 
     if (!attempt || world->options.node_count > 1 || world->options.regime == SIM_REGIME_BACK)
         return;
-    /* With leases another handle of this client may have been told: each has its own proof. */
+    /* With leases another handle of this client may have learned it: each has its own proof. */
     if (worker->missed_ns && began_ns > worker->missed_ns && !worker->lease)
-        sim_fail(world, ORACLE, "c%u.%u %s: extended, after it was told that it is gone",
+        sim_fail(world, ORACLE, "c%u.%u %s: extended, after it learned that it is gone",
                  worker->client->index + 1, worker->index + 1, worker->label);
     for (size_t i = 0; i < oracle->final_count && i < SIM_ENDS_MAX; i++)
         if (oracle->final[i].final_ns && began_ns > oracle->final[i].final_ns &&
@@ -113,7 +113,7 @@ void sim_elected_hear(struct sim_world *world, struct sim_client *client)
 /*
  * May a renewal count here? The node is admitted; or this hold's last proof is one of the same
  * term and incarnation (E8); or it succeeds to the first incarnation of a later term, which was
- * heard of while its proof had more than L left, and greeted before it ended (E9).
+ * known while its proof had more than L left, and greeted before it ended (E9).
  */
 static bool may_renew(const struct sim_worker *worker, uint8_t vote)
 {
@@ -154,7 +154,7 @@ static void check_proof(struct sim_world *world, const struct sim_worker *worker
     const char *at = strrchr(greeted, ' ');
     uint64_t epoch = at ? strtoull(at + 1, NULL, 10) : 0;
 
-    /* In the calm all electors are told at once. */
+    /* In the calm all electors learn it at once. */
     if (at && !world->calm &&
         count_vouchers(world, vote, epoch) < world->options.elector_count / 2 + 1)
         sim_fail(world, "vouched votes", "c%u.%u counts vote %u, and too few electors say so",

@@ -235,6 +235,6 @@ void sim_proof_lost(struct sim_world *world, const struct sim_worker *worker)
     uint8_t count = rl_count_votes(lock->policy, lock->node, REDLOCK_VOTE_MISSING);
 
     if (lock->state == RL_HELD && count > lock->policy->node_count - lock->policy->quorum)
-        sim_fail(world, "a proven loss is told", "c%u.%u %s: held, though %u nodes miss it",
+        sim_fail(world, "a proven loss is reported", "c%u.%u %s: held, though %u nodes miss it",
                  worker->client->index + 1, worker->index + 1, worker->label, count);
 }

@@ -32,7 +32,7 @@ struct sim_request {
     const struct sim_grant *grant; /* of the acquisition that it is about */
     bool is_copy;                  /* of a proxy: the program does not read its answer */
     bool by_value;                 /* it has the Grant */
-    bool is_other; /* PUT: it asks for something else than the first with this id */
+    bool is_other; /* PUT: it requests something else than the first with this id */
     bool eof;      /* its client closed behind it */
 };
 

@@ -42,7 +42,7 @@ static void check_reachable(const struct rl_check *c)
     char why[REDLOCK_TEXT_MAX];
 
     if (c->audit->rtt_us[c->i] >= 0) {
-        RL_PASS(c, "answers, %s", version[0] ? version : "version not told");
+        RL_PASS(c, "answers, %s", version[0] ? version : "version not reported");
         return;
     }
     reason = rl_node_explain_vote(c->engine, c->i, vote, why);
@@ -92,8 +92,7 @@ static void check_identity(const struct rl_check *c)
 {
     if (!c->facts->run_id[0])
         RL_SAY(c, UNKNOWN, INFO,
-               "INFO server is not allowed: whether it is another node's server cannot be "
-               "told");
+               "INFO server is not allowed: whether it is another node's server is not known");
     else if (c->findings & RL_FINDING(SAME_SERVER))
         RL_SAY(c, FAIL, SAME_SERVER, "the same server as another node (same run_id): %s",
                c->engine->guard_mode == RL_GUARD_OFF ? "it votes twice" : "they count once");
@@ -136,7 +135,7 @@ static void check_membership(const struct rl_check *c)
                         redlock_reason_text((int)objection), counts);
     else if (c->findings & RL_FINDING(SET_BY_NAME))
         RL_SAY(c, WARN, SET_BY_NAME,
-               "it had forgotten its set, and a client has told it, by its name");
+               "it had forgotten its set, and a client has restored it, by its name");
     else if (set[0])
         RL_PASS(c, "%s", found);
     else
@@ -294,7 +293,7 @@ static void check_ttl(const struct rl_check *c)
 
     rl_deployment_describe(c->audit->client, c->i, &info);
     if (info.failover_ms < 0) {
-        RL_SAY(c, UNKNOWN, NO_TERM, "no sentinel has told its down-after-milliseconds");
+        RL_SAY(c, UNKNOWN, NO_TERM, "no sentinel has reported its down-after-milliseconds");
         return;
     }
     held_ms = rl_deployment_least_ttl_ms(info.failover_ms, 0);

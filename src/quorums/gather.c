@@ -85,7 +85,7 @@ static void check_placement(struct gather *gather, const struct part *part)
     };
 
     if (part->member->prefix_size == 0) {
-        check.text = "without a prefix, keys of other programs cannot be told from locks";
+        check.text = "without a prefix, keys of other programs look like locks";
     } else if (!names || names->error) {
         check.text = "too few nodes list their locks";
     } else if (count == 0) {

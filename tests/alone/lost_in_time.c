@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * With three of five nodes hung no renewal succeeds. A hundred holders must all be told before
+ * With three of five nodes hung no renewal succeeds. A hundred holders must all know before
  * their validity ends, which is before their keys expire; how long before is measured.
  */
 #include "fixture.h"
@@ -40,7 +40,7 @@ static void notify(void *data)
 }
 
 CASE_NODES(hundred_losses,
-           "With three of five nodes hung, a hundred holders are told of the loss in time.",
+           "With three of five nodes hung, a hundred holders learn of the loss in time.",
            .nodes = 5)
 {
     static struct holder h[LOCKS];
@@ -73,7 +73,7 @@ CASE_NODES(hundred_losses,
         CHECK_INT(REDLOCK_STATE_LOST, redlock_state(h[i].lock));
     }
     quantile_of(early_us, LOCKS, 0.5); /* sorts */
-    printf("# told before the end of the validity, us: min %" PRId64 " median %" PRId64
+    printf("# notified before the end of the validity, us: min %" PRId64 " median %" PRId64
            " max %" PRId64 "\n",
            early_us[0], early_us[LOCKS / 2], early_us[LOCKS - 1]);
     CHECK_INT(0, late);
@@ -84,7 +84,7 @@ CASE_NODES(hundred_losses,
 
 /* What the nodes themselves say: their keys outlived the moment of the loss. */
 CASE_ON(lost_before_the_keys_expire,
-        "The keys still exist at the moment when the loss is told.", .nodes = 5,
+        "The keys still exist at the moment when the loss is reported.", .nodes = 5,
         .flags = REDLOCK_THREAD, .node_timeout_ms = DEFAULT_MS)
 {
     redlock_lock *lock = client_lock(r, "x", 2000);

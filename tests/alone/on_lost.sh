@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# `redlock run` when three of five nodes hang: when the command is told, and that nothing of it is left
+# `redlock run` when three of five nodes hang: when the command gets its signal, and that nothing of it is left
 # when the validity ends.
 . "$(dirname "$0")/lib.bash" "$@"
 needs "${CC:-cc}"
@@ -47,8 +47,8 @@ last() {
     awk -v end="$(cat "$tmp/$1.end")" -v process="${2:-.}" '$1 ~ process && $2 == "alive" && $3 > last { last = $3 }
         END { printf "%d", (end - last) / 1000000 }' "$tmp/$1.log"
 }
-# heard WHAT SIGNAL: the same for the moment it got a signal; empty when it did not.
-heard() {
+# got WHAT SIGNAL: the same for the moment it got a signal; empty when it did not.
+got() {
     awk -v end="$(cat "$tmp/$1.end")" -v signal="$2" '$2 == signal { printf "%d", (end - $3) / 1000000; exit }' \
         "$tmp/$1.log"
 }
@@ -61,20 +61,20 @@ ends() {
 
 ends kill 76
 around 'kill: dead at the grace point' "$(last kill)" 1000 1550
-is 'kill: without another signal' "$(heard kill TERM)" ''
+is 'kill: without another signal' "$(got kill TERM)" ''
 like 'kill: the message' "$err" 'could not be renewed, and the command was killed before it ended'
 ends obey 76
-around 'obey: TERM came a third of the TTL before the end' "$(heard obey TERM)" 2500 3050
+around 'obey: TERM came a third of the TTL before the end' "$(got obey TERM)" 2500 3050
 that 'obey: what it left behind was killed with it' [ "$(last obey)" -gt 1000 ]
 like 'obey: the message' "$err" 'could not be renewed, and the command was stopped in time'
 ends quiet 76
 is 'quiet: -q says nothing' "$err" ''
 ends usr1 76
-around 'usr1: USR1 came --grace before the end' "$(heard usr1 USR1)" 2000 2550
-is 'usr1: instead of TERM' "$(heard usr1 TERM)" ''
+around 'usr1: USR1 came --grace before the end' "$(got usr1 USR1)" 2000 2550
+is 'usr1: instead of TERM' "$(got usr1 TERM)" ''
 that 'usr1: and it was dead before the end' [ "$(last usr1)" -gt 0 ]
 ends term 76
-around 'term: TERM came first' "$(heard term TERM)" 2500 3050
+around 'term: TERM came first' "$(got term TERM)" 2500 3050
 for process in command group daemon; do
     that "term: $process lived on, but not to the end ($(last term $process) ms before)" [ "$(last term $process)" -gt 0 ]
     within "term: $process had all of its time" "$(last term $process)" 1 1200
@@ -85,7 +85,7 @@ for k in 1 4; do like "term: and node $k, which did its part" "$err" "^ +127.0.0
 like 'term: and what to do' "$err" 'next: check what it protected'
 ends ignore 76
 that 'ignore: the command ran on to its own end' [ "$(last ignore)" -lt 0 ]
-is 'ignore: without a signal' "$(heard ignore TERM)" ''
+is 'ignore: without a signal' "$(got ignore TERM)" ''
 like 'ignore: a message says when the lock is lost' "$err" 'was lost, and the command runs on'
 like 'ignore: and at the end' "$err" 'the command ran on$'
 hang resume

@@ -29,7 +29,7 @@ CASE_EACH(wait_is_exact, "A wait of 300 ms on a held lock is TIMEOUT after 300 t
     struct cluster c;
     redlock *r = open_held(&c, flags);
     int64_t took_ms[5];
-    int told = 0;
+    int reported = 0;
     for (int i = 0; i < 5; i++) {
         redlock_request q = REDLOCK_REQUEST(.wait_ms = 300);
         redlock_lock *lock = NULL;
@@ -40,9 +40,9 @@ CASE_EACH(wait_is_exact, "A wait of 300 ms on a held lock is TIMEOUT after 300 t
         took_ms[i] = took_ns / RL_NS_PER_MS;
         CHECK_BETWEEN(300, 1500 + pulse_late_ms(), took_ms[i]);
         CHECK(lock == NULL);
-        told += report_votes(redlock_failure_report(), REDLOCK_VOTE_TAKEN) >= 1;
+        reported += report_votes(redlock_failure_report(), REDLOCK_VOTE_TAKEN) >= 1;
     }
-    CHECK_BETWEEN(3, 5, told); /* not where the end cut an attempt off */
+    CHECK_BETWEEN(3, 5, reported); /* not where the end cut an attempt off */
     /* A starved machine only ever adds: what the library does itself shows in the best. */
     quantile_of(took_ms, 5, 0.5); /* sorts */
     CHECK_BETWEEN(300, 320 + pulse_late_ms(), took_ms[0]);

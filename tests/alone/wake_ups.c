@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The I/O thread is told of every call, from whichever thread and in whichever way: a wake-up
+ * The I/O thread is woken for every call, from whichever thread and in whichever way: a wake-up
  * that got lost would be made good by the next clock sample, up to a second later, and nothing
  * else would show it.
  */
@@ -44,27 +44,27 @@ static void *read_events(void *data)
     return NULL;
 }
 
-static void await(sem_t *told)
+static void await(sem_t *done)
 {
-    while (sem_wait(told) != 0)
+    while (sem_wait(done) != 0)
         ;
 }
 
 /* Started from outside the I/O thread, so that it has to be woken. */
 static int cycle_async(struct worker *w, const char *name)
 {
-    sem_t told;
-    redlock_request q = REDLOCK_REQUEST(.data = &told);
+    sem_t done;
+    redlock_request q = REDLOCK_REQUEST(.data = &done);
     redlock_lock *lock;
     int error;
-    sem_init(&told, 0, 0);
+    sem_init(&done, 0, 0);
     error = redlock_start_acquire(w->client, name, TTL_MS, &q, &lock);
     if (error != REDLOCK_OK)
         return error;
-    await(&told);
+    await(&done);
     error = redlock_start_release(lock);
     if (error == REDLOCK_OK)
-        await(&told);
+        await(&done);
     redlock_lock_free(lock);
     return error;
 }

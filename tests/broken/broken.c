@@ -80,7 +80,7 @@ CASE(one_place, "When every waiter is sent to the nodes, one client fills the qu
 }
 
 CASE(yielding,
-     "A waiter starves when a client may ask again at once after a contended release.")
+     "A waiter starves when a client may request again at once after a contended release.")
 {
     planted_break("YIELDING");
     CHECK_INT(0, hog_beside_asker(0, 1, 3000));

@@ -59,11 +59,11 @@ expect 'init' 0
 kill -9 "${pid[3]}"
 wait "${pid[3]}" 2>/dev/null
 start 3 --protected-mode no
-settled() { # until the server that came back is old enough to be told its set
+settled() { # until the server that came back is old enough to be sent its set
     "$redlock" run -n -q "${options[@]}" settle -- true
     [ "$("$redlock" doctor --max-ttl 2s -v | grep -c '  membership  *set ')" = 3 ]
 }
-that 'a client tells a server that has forgotten its set' eventually settled
+that 'a client sends a server that has forgotten its set' eventually settled
 try "$redlock" run -n "${options[@]}" nightly -- true
 is 'after that no command warns: run' "$status:$err" 0:
 try "$redlock" nodes --max-ttl 2s

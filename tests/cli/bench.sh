@@ -25,7 +25,7 @@ sum() {
     printf '%s' $all
 }
 
-# adds_up WHAT: what was asked for has ended in one way or another, and the histograms have it.
+# adds_up WHAT: what was requested has ended in one way or another, and the histograms have it.
 adds_up() {
     is "$1: adds up" $(($(number locks) + $(number failed) + $(number unfinished))) "$(number asked)"
     is '   in the histogram of releases' "$(sum "$(part release)")" "$(number locks)"
@@ -73,7 +73,7 @@ ended() {
 # Counting.
 try "$redlock" bench -t 20s -c 500 --json
 expect '-n 500' 0
-is '   are asked for' "$(number asked)" 500
+is '   are requested' "$(number asked)" 500
 is '   all of them locked and released' "$(number locks)" 500
 is '   and nothing is said' "$err" ''
 adds_up '   it'
@@ -111,8 +111,8 @@ adds_up '   it'
 try "$redlock" bench -r 40 -c 20 --json
 between '--rate 40 -c 20 takes half a second' "$(number elapsed_ns)" 470000000 60000000000
 try "$redlock" bench -r 1000000 --callers 1 --duration 300ms --json
-that 'a rate beyond what one caller can do: what was due and not asked for' [ "$(number never_asked)" -gt 1000 ]
-# One in a microsecond, until the end that was asked for or, on a busy machine, a little later.
+that 'a rate beyond what one caller can do: what was due and not requested' [ "$(number never_asked)" -gt 1000 ]
+# One in a microsecond, until the end that was requested or, on a busy machine, a little later.
 between '   asked and never asked is what was due' $(($(number asked) + $(number never_asked))) \
     299000 $((1000 + $(number elapsed_ns) / 1000))
 

@@ -43,7 +43,7 @@ is '   of each node' "$(grep -c '^  fail +role +this is a Redis Cluster' -E <<<"
 like '   what to do' "$out" '-> .*cluster-enabled no'
 unlike '   and nothing about rights or sets' "$out" 'rights|membership'
 
-# INFO may be forbidden: the errors tell.
+# INFO may be forbidden: the errors show it.
 for k in 1 2 3; do
     ask "${port[k]}" ACL SETUSER default -info >/dev/null
 done

@@ -157,7 +157,7 @@ that '   and the lock was given back' free left
 try "$redlock" run --every 1h missing -- "$tmp/nothing"
 expect 'a command that cannot be run' 127
 that '   leaves no record' free missing.every
-# watch K: all that the K-th server is asked, into $tmp/asked, until it is asked for `watched`.
+# watch K: all that is sent to the K-th server, into $tmp/asked, until `watched` is.
 watch() {
     exec {monitor}<>"/dev/tcp/127.0.0.1/$(port "$1")"
     printf 'MONITOR\r\n' >&"$monitor"

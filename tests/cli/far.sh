@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Nodes that are far away: many locks are asked for at once, not one after another.
+# Nodes that are far away: many locks are requested at once, not one after another.
 . "$(dirname "$0")/lib.bash" "$@"
 needs python3
 inside_dev 3 "$@"
@@ -64,21 +64,21 @@ try timeout 60 "$redlock" doctor --nodes "$nodes"
 like 'doctor says how late they answer' "$out" 'reachable +answers after [1-9][0-9][0-9]+ ms, 50 ms are allowed'
 unlike '   and no shorter time' "$out" 'answers after [0-9]{2} ms'
 
-# tells PATTERN COMMAND...: what it prints has the pattern, now or later: how late a node is can only be
-# told by a command that was not kept waiting itself.
-tells() {
+# prints PATTERN COMMAND...: what it prints has the pattern, now or later: how late a node is can only be
+# seen by a command that was not kept waiting itself.
+prints() {
     local pattern=$1
     shift
-    "$@" >"$tmp/told" 2>&1
-    grep -Eq -- "$pattern" "$tmp/told"
+    "$@" >"$tmp/printed" 2>&1
+    grep -Eq -- "$pattern" "$tmp/printed"
 }
-that 'list names the way out' eventually tells '--node-timeout' timeout 60 "$redlock" list --nodes "$nodes" 'many-*'
-that 'watch names the way out' eventually tells 'a: unknown: .*--node-timeout' timeout 60 "$redlock" watch -c 1 --nodes "$nodes" a
-that 'wait without a limit names the way out' eventually tells '--node-timeout' timeout -k 5 10 "$redlock" wait --nodes "$nodes" a
+that 'list names the way out' eventually prints '--node-timeout' timeout 60 "$redlock" list --nodes "$nodes" 'many-*'
+that 'watch names the way out' eventually prints 'a: unknown: .*--node-timeout' timeout 60 "$redlock" watch -c 1 --nodes "$nodes" a
+that 'wait without a limit names the way out' eventually prints '--node-timeout' timeout -k 5 10 "$redlock" wait --nodes "$nodes" a
 for sub in nodes 'top -c 2 -d 300ms'; do
     # shellcheck disable=SC2086
     that "$sub: a node is late, and by how much" \
-        eventually tells '^ *127[.0-9:]+ +late .*answers after [0-9.]+ ms' timeout 60 "$redlock" $sub --nodes "$nodes"
+        eventually prints '^ *127[.0-9:]+ +late .*answers after [0-9.]+ ms' timeout 60 "$redlock" $sub --nodes "$nodes"
 done
 kill $proxy
 wait $proxy

@@ -15,7 +15,7 @@ hold() {
     holder=$!
     exec {in}>"$tmp/in"
 }
-told() { grep -q -- "$1" "$tmp/lines"; }
+printed() { grep -q -- "$1" "$tmp/lines"; }
 # ends: closes its input. finished: its status is in $status, its lines in $out.
 ends() {
     exec {in}>&-
@@ -28,7 +28,7 @@ finished() {
 }
 
 hold a
-that 'it has the lock' eventually told '^held'
+that 'it has the lock' eventually printed '^held'
 that '   on the nodes' held a
 like '   and one line says so, with value and token' "$(cat "$tmp/lines")" '^held [0-9a-f]{40}[^ ]* [0-9]+$'
 comm=$(cat /proc/$$/comm)
@@ -40,7 +40,7 @@ is '   and the last line is released' "$(tail -n1 <<<"$out")" released
 that '   and so it is' free a
 
 hold --json -t 20s a
-eventually told held
+eventually printed held
 ends
 finished
 is '--json: the first line' "$(jq -r 'select(.event == "held") | [.ok, .command, .name, .kind, .ttl_ms, (.value | length >= 40), .fence > 0, .slot, .remaining_ms > 0] | @tsv' <<<"$out")" \
@@ -49,20 +49,20 @@ is '   with the deadline, later than now' "$(jq 'select(.event == "held") | .dea
 is '   and the last' "$(tail -n1 <<<"$out" | jq -r '[.ok, .event, .name] | @tsv')" $'true\treleased\ta'
 that '   each of them JSON' json_lines <<<"$out"
 hold --json --slots 2 gpu
-eventually told held
+eventually printed held
 ends
 finished
 like '--slots: which one' "$(jq -r 'select(.event == "held") | "\(.slot) \(.fence)"' <<<"$out")" '^[12] null$'
 hold --json a b
-eventually told held
+eventually printed held
 that 'several names: both are held' held b
 ends
 finished
-is '   and told' "$(jq -r 'select(.event == "held") | .names | join(" ")' <<<"$out")" 'a b'
+is '   and printed' "$(jq -r 'select(.event == "held") | .names | join(" ")' <<<"$out")" 'a b'
 
 # Renewed as long as it takes, whatever is written to it, and not read.
 hold -v --json -t 6s a
-that 'every renewal is told with -v' eventually told renewed
+that 'every renewal is printed with -v' eventually printed renewed
 yes "input means nothing" | head -n 100000 >&"$in"
 enough() { [ "$(grep -c renewed "$tmp/lines")" -ge 4 ]; }
 that 'past its TTL, with input that means nothing' eventually enough
@@ -115,23 +115,23 @@ exec {reader}<&-
 "$redlock" unlock untold "$value"
 wait $holder
 status=$?
-untold 'the reader left before it could be told'
-"$redlock" hold -v -t 6s told <"$tmp/in" 2>/dev/null > >(head -n1 >"$tmp/lines") {in}>&- &
+untold 'the reader left before it could be printed'
+"$redlock" hold -v -t 6s printed <"$tmp/in" 2>/dev/null > >(head -n1 >"$tmp/lines") {in}>&- &
 holder=$!
 that 'a reader that takes only the first line' eventually grep -q '^held' "$tmp/lines"
 past_a_renewal() { [ $(($(now_ms) - before)) -gt 3200 ]; }
 before=$(now_ms)
 eventually past_a_renewal # for that line there was no reader
-that '   keeps the lock' held told
+that '   keeps the lock' held printed
 kill -TERM $holder
 wait $holder
-that '   until the end' free told
+that '   until the end' free printed
 exec {in}>&-
 
 # Signals and other ends.
 for signal in TERM INT HUP; do
     hold a
-    eventually told '^held'
+    eventually printed '^held'
     kill -$signal $holder
     finished
     is "$signal: 128 + its number" "$status" $((128 + $(kill -l $signal)))
@@ -139,7 +139,7 @@ for signal in TERM INT HUP; do
     ends
 done
 hold -t 2s a
-eventually told '^held'
+eventually printed '^held'
 kill -KILL $holder
 finished 2>/dev/null
 is 'kill -9: the output just ends' "$(wc -l <<<"$out")" 1
@@ -153,7 +153,7 @@ for how in 'kill -KILL $$' 'exit 0'; do
     : >"$tmp/lines"
     bash -c "'$redlock' hold -t 30s a <'$tmp/open' >'$tmp/lines' & echo \$! >'$tmp/holder'
         until grep -q held '$tmp/lines'; do sleep 0.02; done; $how" 2>/dev/null
-    that "its parent dies ($how): the lock is released" eventually told '^released'
+    that "its parent dies ($how): the lock is released" eventually printed '^released'
     that '   and the process gone' eventually gone "$(cat "$tmp/holder")"
 done
 cat >"$tmp/thread.py" <<END
@@ -213,29 +213,29 @@ that '   and its place in the queue is given up' eventually unqueued busy
 
 # Trouble.
 hold -t 9s --node-timeout 500ms j
-eventually told '^held'
+eventually printed '^held'
 for k in 1 2; do "$redlock" dev hang $k >/dev/null; done
-that 'too few nodes answer: jeopardy' eventually told '^jeopardy'
+that 'too few nodes answer: jeopardy' eventually printed '^jeopardy'
 for k in 1 2; do "$redlock" dev resume $k >/dev/null; done
-that '   and recovered' eventually told '^recovered'
+that '   and recovered' eventually printed '^recovered'
 for k in 1 2; do "$redlock" dev hang $k >/dev/null; done
-that '   and lost, when it lasts' eventually told '^lost'
+that '   and lost, when it lasts' eventually printed '^lost'
 finished
 is '   with 76' "$status" 76
 like '   in this order, the last line last' "$(cut -d' ' -f1 <<<"$out" | paste -sd' ')" '^held (jeopardy recovered )+(jeopardy )?lost$'
 for k in 1 2; do "$redlock" dev resume $k >/dev/null; done
 ends
 hold --json -t 6s j
-eventually told held
+eventually printed held
 free_all j
-that 'its keys are deleted: lost' eventually told lost
+that 'its keys are deleted: lost' eventually printed lost
 finished
 is '   with error, message and status' "$(tail -n1 <<<"$out" | jq -r '[.ok, .event, .error, .exit_status] | @tsv')" $'false\tlost\tLOST\t76'
 ends
 hold -t 6s taken
-eventually told '^held'
+eventually printed '^held'
 for k in 1 2 3; do ask "$(port $k)" SET redlock:taken another PX 50000 >/dev/null; done
-that 'its keys are those of another: lost' eventually told '^lost'
+that 'its keys are those of another: lost' eventually printed '^lost'
 finished
 is '   with 76' "$status" 76
 is '   and every node says whose it is' "$(grep -Ec '^ +127.* held +another… ' <<<"$err")" 3

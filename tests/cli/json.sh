@@ -34,7 +34,7 @@ like '   with its nodes' "$out" "\"nodes\":\[\{\"address\":\"127.0.0.1:$(port 1)
 json 'lock, busy' 75 '"ok":false,"command":"lock","error":"BUSY",.*"exit_status":75,"name":"a",.*"remaining_ms":[0-9]+' \
     "$redlock" lock --json -n a
 json 'run, busy' 75 '"error":"BUSY"' "$redlock" run --json -n a -- echo ran
-json 'run, wait elapsed' 5 '"error":"TIMEOUT".*"exit_status":5' "$redlock" run --json -E 5 -w 900ms a true # short: a longer wait is told
+json 'run, wait elapsed' 5 '"error":"TIMEOUT".*"exit_status":5' "$redlock" run --json -E 5 -w 900ms a true # short: a longer wait is reported
 json 'status' 0 '"name":"a","held":true,"kind":"mutex","votes":3,"label":[^,]+,"holder":"[^"]+…","holders":1,"owner":null,"slots":null,"held_ms":[^,]+,"held_at_least":[a-z]+,"remaining_ms":[0-9]+,"fence":[0-9]+,"waiters":0,"disagree":false,"record":false,"held_by":.*"quorum":2' \
     "$redlock" status --json a b
 like '   of each name' "$out" '"name":"b","held":false,"kind":null,"votes":0,"label":null,"holder":null,'

@@ -5,7 +5,7 @@
 . "$(dirname "$0")/lib.bash" "$@"
 inside_dev 3 "$@"
 
-# Each start of the command is a line: machine, term, REDLOCK_HELD. It ends with 7 when told to.
+# Each start of the command is a line: machine, term, REDLOCK_HELD. It ends with 7 on request.
 cat >"$tmp/command" <<END
 #!/bin/bash
 trap 'exit 0' TERM
@@ -37,7 +37,7 @@ is 'it ends by itself: so does redlock, with its status' $? 7
 that '   and the lock is free' free a
 that 'every start has a larger term' sort -c -u -n -k2,2 "$tmp/starts"
 is 'REDLOCK_HELD is the same every time' "$(cut -d' ' -f3- "$tmp/starts" | sort -u | wc -l)" 1
-is 'every loss is told, and that it waits' "$(grep -c 'standing for election again' "$tmp/errors")" $(($(wc -l <"$tmp/starts") - 1))
+is 'every loss is reported, and that it waits' "$(grep -c 'standing for election again' "$tmp/errors")" $(($(wc -l <"$tmp/starts") - 1))
 
 # A second machine.
 afresh
@@ -114,7 +114,7 @@ wait $waiter
 is '--wait ends with the first leader' "$?" 0
 eventually starts 1
 term=$(cut -d' ' -f2 "$tmp/starts")
-is '   which is told by term and label' "$(<"$tmp/elected")" "$term machine one:80"
+is '   which is shown by term and label' "$(<"$tmp/elected")" "$term machine one:80"
 try "$redlock" leader e
 is '   and without --wait' "$status $out" "0 $term machine one:80"
 is '   and with --json' "$("$redlock" leader --json e | jq -c '[.ok, .term, .label, .remaining_ms > 0]')" "[true,$term,\"machine one:80\",true]"

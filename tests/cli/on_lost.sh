@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# `redlock run` when three of five nodes hang: what is said, and what becomes of the command. When it is
-# told and dead: alone/on_lost.sh.
+# `redlock run` when three of five nodes hang: what is printed, and what becomes of the command. When it is
+# stopped and dead: alone/on_lost.sh.
 . "$(dirname "$0")/lib.bash" "$@"
 needs "${CC:-cc}" ps pgrep setsid
 inside_dev 5 "$@"

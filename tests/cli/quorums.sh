@@ -150,7 +150,7 @@ REDLOCK_NODES=${one#q1=} "$redlock" unlock "$second" "$(cat "$tmp/stray")"
 
 try env REDLOCK_NODES="$one" "$redlock" lock -n "$first"
 expect 'a client with fewer quorums counts no node' 69 'another set of quorums'
-like '   and is told to use what the others have' "$err" 'next: give this client the nodes that the others have'
+like '   and is advised to use what the others have' "$err" 'next: give this client the nodes that the others have'
 try env REDLOCK_NODES="$one" "$redlock" nodes
 is '   and is warned in one line for all nodes' "$(grep -c 'warning.*another set of quorums' "$tmp/err")" 1
 try env REDLOCK_NODES="$one" "$redlock" doctor

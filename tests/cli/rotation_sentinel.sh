@@ -33,5 +33,5 @@ is 'the lock outlasts the rotation and its TTL' "$status" 0
 is '   without a word' "$(cat "$tmp/err")" ''
 printf '%s\n' wrong >"$tmp/password"
 try "$redlock" lock -n --sentinel-user watcher --sentinel-password-file "$tmp/password" y
-expect 'a wrong password of the sentinels is told' 69 'next: give user and password of the sentinels'
+expect 'a wrong password of the sentinels is reported' 69 'next: give user and password of the sentinels'
 done_testing

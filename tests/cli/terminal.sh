@@ -58,7 +58,7 @@ unlike 'a script around a wait ends too' "$screen" 'went on'
 terminal "$redlock run -w 1 -q busy -- true"
 finish
 unlike '-q: nothing is shown' "$screen" 'waiting'
-try "$redlock" run -w 900ms busy -- true # short: a longer wait is told
+try "$redlock" run -w 900ms busy -- true # short: a longer wait is reported
 unlike 'a short wait is no news without a terminal' "$err" 'waiting'
 
 # Colours.
@@ -75,7 +75,7 @@ unlike 'no colours elsewhere' "$err" $'\033'
 "$redlock" unlock busy "$value"
 
 # Job control: stopped with Ctrl-Z, continued with fg. What is typed shows too: quotes inside
-# words tell it from what is printed.
+# words distinguish it from what is printed.
 terminal "env PS1='prompt> ' bash --norc --noprofile -i"
 shows 'prompt>'
 printf '%s\n' "$redlock run -t 60s a -- sh -c 'echo be\"\"gun; exec sed -u s/after/AFTER/'; echo \"cat=\$?\"" >&"$keys"

@@ -25,7 +25,7 @@ that '   and waits while it is held' kill -0 $waiter
 "$redlock" unlock a "$value"
 wait $waiter
 is 'it is given back: 0' $? 0
-is '   and told' "$(jq -r '[.ok, .name, (.names | join(" ")), .waited_ms >= 0] | @tsv' "$tmp/out")" $'true\ta\ta b\ttrue'
+is '   and printed' "$(jq -r '[.ok, .name, (.names | join(" ")), .waited_ms >= 0] | @tsv' "$tmp/out")" $'true\ta\ta b\ttrue'
 that '   and nothing was taken' free a
 
 start=$(now_ms)

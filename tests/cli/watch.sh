@@ -70,7 +70,7 @@ wait
 timeout 60 "$redlock" watch -d 50ms a | head -n1 >/dev/null
 is 'a reader that goes away ends it, though nothing changes' "${PIPESTATUS[0]}" 141
 
-# A node that is silent for one look: it answers the first when the second is asked for.
+# A node that is silent for one look: it answers the first when the second is requested.
 cat >"$tmp/silent.py" <<'END'
 import asyncio, sys
 

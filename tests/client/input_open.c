@@ -179,7 +179,7 @@ CASE(duplicate_addresses, "One address given twice is refused, however it is wri
         if (strcasestr(redlock_detail(), "twice") == NULL &&
             strcasestr(redlock_detail(), "same") == NULL &&
             strcasestr(redlock_detail(), "duplicate") == NULL)
-            FAIL("not told to be a duplicate: %s", redlock_detail());
+            FAIL("not reported as a duplicate: %s", redlock_detail());
     }
 }
 
@@ -267,7 +267,7 @@ static void *other_thread(void *data)
 }
 
 CASE(details_are_per_thread,
-     "redlock_detail() tells a thread nothing about the failures of another thread.")
+     "redlock_detail() has nothing for a thread about the failures of another thread.")
 {
     pthread_t thread;
     redlock *r = NULL;

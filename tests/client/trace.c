@@ -144,7 +144,7 @@ CASE_NODES(hold,
     after(text, address_of(c, 2), "\"x\" #1 reply acquire: granted, token ");
 }
 
-CASE_NODES(silence, "A node that hangs, or is down, is told by its vote.")
+CASE_NODES(silence, "A node that hangs, or is down, is shown by its vote.")
 {
     const char *text;
     r = CLIENT_OPEN(c, .node_timeout_ms = 200, .trace_file = trace_path());
@@ -248,7 +248,8 @@ CASE_NODES(environment, "REDLOCK_TRACE names the file where the options name non
     CHECK_HAS("\"x\" #1 decide held: 1 of 1", read_trace());
 }
 
-CASE_NODES(unwritable, "A trace file that cannot be written is told when the client is opened.",
+CASE_NODES(unwritable,
+           "A trace file that cannot be written is reported when the client is opened.",
            .nodes = 1)
 {
     redlock_options o = client_options(c);
@@ -339,7 +340,7 @@ static size_t empty_pipe(int fd, char *out, size_t room)
     return size;
 }
 
-#define TOLD " - - - - trace "
+#define NOTED " - - - - trace "
 
 CASE_NODES(full_pipe, "A pipe that is not read loses lines, which the next that fits counts.")
 {
@@ -347,7 +348,7 @@ CASE_NODES(full_pipe, "A pipe that is not read loses lines, which the next that 
     int fd;
     size_t size;
     unsigned long dropped = 0, held = 0;
-    const char *told = NULL;
+    const char *last = NULL;
     CHECK_INT(0, mkfifo(trace_path(), 0600));
     r = open_traced(c, 0); /* with no reader yet */
     fd = open(trace_path(), O_RDONLY | O_NONBLOCK);
@@ -359,11 +360,11 @@ CASE_NODES(full_pipe, "A pipe that is not read loses lines, which the next that 
     CHECK_OK(client_try(r, "last", TTL_MS));
     size += empty_pipe(fd, text + size, sizeof text - size - 1);
     text[size] = '\0';
-    /* What is small may have fitted where more did not: it is told more than once then. */
-    for (const char *at = text; (at = strstr(at, TOLD)) != NULL; told = at++)
-        dropped += strtoul(at + strlen(TOLD), NULL, 10);
-    CHECK(told != NULL);
-    CHECK_HAS("\"last\" #1 decide held: ", told);
+    /* What is small may have fitted where more did not: it is written more than once then. */
+    for (const char *at = text; (at = strstr(at, NOTED)) != NULL; last = at++)
+        dropped += strtoul(at + strlen(NOTED), NULL, 10);
+    CHECK(last != NULL);
+    CHECK_HAS("\"last\" #1 decide held: ", last);
     /* A lock has ten lines at least: three decisions, requests, two replies and two votes. */
     for (const char *at = text; (at = strstr(at, "\"x\" #1 decide held: ")) != NULL; at++)
         held++;

@@ -44,7 +44,7 @@ static const char *const what_text[WHAT_COUNT] = {
 };
 
 /*
- * What a client does besides, every second, whatever is asked for: it reads the nodes' clocks
+ * What a client does besides, every second, whatever is requested: it reads the nodes' clocks
  * (one TIME each) and is woken by its timer. On top of the limits, for every second begun: the
  * column "besides".
  */
@@ -98,7 +98,7 @@ static const double limit[SCENARIO_COUNT][WHAT_COUNT] = {
                          DRAWN(1), [CLOCK] = 29, ON_NODE(316, 9, 5)},
     /*
      * A turn finds the orders of all: the same for 64 as for one, but for what each asks and is
-     * told.
+     * reported.
      */
     [THREADS_64] =
         {CALLS(10.0 / 64, 4.0 / 64), [TIMER] = 1.0 / 100, [WRITE] = 2.0 / 64, [FUTEX] = 4,

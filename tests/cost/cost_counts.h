@@ -9,7 +9,7 @@
 
 #include "servers.h"
 
-/* One line per name that is told apart: name, printable word. */
+/* One line per name that is counted by itself: name, printable word. */
 #define TRACE_CALLS(X)                                                                         \
     X(SEND, "send")                                                                            \
     X(RECEIVE, "recv")                                                                         \

@@ -61,7 +61,7 @@ static long long field(const char *info, const char *name)
 {
     const char *found = strstr(info, name);
     if (found == NULL)
-        FAIL("the server does not tell %s", name);
+        FAIL("the server does not report %s", name);
     return atoll(found + strlen(name));
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The system calls of the test itself, inside a process whose calls are counted. They are all
- * ppoll() with an argument that no library would pass, so that the tracer can tell them
+ * ppoll() with an argument that no library would pass, so that the tracer can distinguish them
  * apart: waiting for something, and marking where the counting begins and ends.
  */
 #ifndef REDLOCK_TESTS_COST_OWN_H

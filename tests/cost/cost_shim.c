@@ -139,7 +139,7 @@ WRAP(int, timerfd_settime,
     int64_t ns = value->it_value.tv_sec * RL_NS_PER_S + value->it_value.tv_nsec;
     timer_fd = fd;
     timer_due_ns = ns;
-    /* The kernel has not heard of it: what is not due and cannot become due need
+    /* The kernel does not know of it: what is not due and cannot become due need
      * not wake us. */
     if (frozen_ns != 0 && (flags & TFD_TIMER_ABSTIME) && ns > frozen_ns) {
         ns = real_ns() + (ns - frozen_ns > RL_NS_PER_S ? ns - frozen_ns : RL_NS_PER_S);

@@ -36,7 +36,7 @@ void shim_thaw_time(void);
 /* Lets the time that stands still jump to what the timer was set for, and the timer fire. */
 void shim_pass_time(void);
 
-/* Marks the one call which that takes: no library asks for the old value there. */
+/* Marks the one call which that takes: no library requests the old value there. */
 extern struct itimerspec shim_own_timer;
 
 /* Adds to the callers that have to be blocked before a turn goes on. */

@@ -18,7 +18,7 @@
 
 enum { EXIT_NO_FILTER = 76 };
 
-/* Told apart by name; another number for the same thing where an architecture has one. */
+/* Distinguished by name; another number for the same thing where an architecture has one. */
 static const struct {
     long number;
     enum trace_call call;

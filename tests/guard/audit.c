@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * redlock_audit() must find each planted fault, name the node and say what to do; on healthy
- * nodes it must find nothing, and where a server does not tell it must say so.
+ * nodes it must find nothing, and where a server hides something it must be "unknown".
  */
 #include "findings.h"
 #include "fixture.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The audit of users that may not do all, and of servers that do not tell. */
+/* The audit of users that may not do all, and of servers that hide things. */
 #include "findings.h"
 #include "fixture.h"
 
@@ -113,15 +113,15 @@ CASE_NODES(silent_servers,
            "The audit of nodes without INFO, TIME and CONFIG says unknown, never ok.")
 {
     static const char *const rights[] = {MUTEX_RIGHTS, NULL};
-    static const char *const untold[] = {"role", "identity", "eviction", "persistence",
+    static const char *const hidden[] = {"role", "identity", "eviction", "persistence",
                                          "clock"};
     struct findings all;
     for (int i = 0; i < 3; i++)
         add_user(c, i, rights);
     audit(c, &all);
     for (int i = 0; i < 3; i++) {
-        for (size_t n = 0; n < sizeof untold / sizeof untold[0]; n++)
-            expect(&all, c, i, untold[n], REDLOCK_CHECK_UNKNOWN);
+        for (size_t n = 0; n < sizeof hidden / sizeof hidden[0]; n++)
+            expect(&all, c, i, hidden[n], REDLOCK_CHECK_UNKNOWN);
         expect(&all, c, i, "reachable", REDLOCK_CHECK_OK);
         expect(&all, c, i, "rights", REDLOCK_CHECK_OK);
         expect(&all, c, i, "guard", REDLOCK_CHECK_WARN); /* of unknown age: not trusted */

@@ -121,7 +121,7 @@ CASE_OF_ON(no_false_alarm, "No clock is suspected during some seconds of normal 
            load(r, check_setting("REDLOCK_STRESS_SECONDS", 6)), .nodes = NODES,
            .flags = REDLOCK_THREAD);
 
-/* What the paused client tells its parent. */
+/* What the paused client sends to its parent. */
 struct diary {
     _Atomic int ready, out, state, margin, done;
 };

@@ -24,14 +24,14 @@ static redlock *open_correct(const struct cluster *c)
 }
 
 /* The reply to an acquire that would wait for long: what waiting does not mend is
- * told at once. */
+ * reported at once. */
 static int acquire(redlock *r, int32_t kind)
 {
     return CLIENT_TRY(r, "x", 10000, .kind = kind, .wait_ms = GIVE_UP_MS,
                       .slots = kind == REDLOCK_SEMAPHORE);
 }
 
-CASE_NODES(every_lock_has_a_token, "With correctness a lock that asks for no token has one.",
+CASE_NODES(every_lock_has_a_token, "With correctness a lock that requests no token has one.",
            .start = start)
 {
     redlock_node_info info;

@@ -57,7 +57,7 @@ CASE_NODES(waits_it_out, "A waiter whose wait is longer than the quarantine gets
     CHECK(now_ms() - start_ms >= SHORT_TTL_MS + GUARD_MARGIN_MS - 1000);
 }
 
-CASE_NODES(unknown_age, "Nodes that do not tell their age vote after they have been watched.",
+CASE_NODES(unknown_age, "Nodes that do not report their age vote after they have been watched.",
            .young = true)
 {
     redlock_options o;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The nodes are changed as docs/operations.md says, while processes take a lock again and
- * again: no two ever hold it at once, and clients that were not told of the change get nothing.
+ * again: no two ever hold it at once, and clients that do not know of the change get nothing.
  */
 #include "check.h"
 #include "client.h"
@@ -28,7 +28,7 @@ static const struct list three = {{0, 1, 2, -1}};
 static const struct list replaced = {{0, 1, 3, -1}};
 static const struct list five = {{0, 1, 2, 3, 4, -1}};
 
-/* A process with a client of its own, and what it tells. */
+/* A process with a client of its own, and what it reports. */
 struct worker {
     struct cluster *cluster;
     struct holds *holds;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* `redlock init` makes nodes a set, and what clients and the audit tell of sets (G8). */
+/* `redlock init` makes nodes a set, and what clients and the audit report of sets (G8). */
 #include "fixture.h"
 #include "proxy.h"
 #include "set_nodes.h"
@@ -116,7 +116,7 @@ static redlock_admission look(const struct cluster *c, int64_t max_ttl_ms)
     return admission;
 }
 
-CASE_NODES(looking_changes_nothing, "What init would do is told, and nothing is written.",
+CASE_NODES(looking_changes_nothing, "What init would do is reported, and nothing is written.",
            .young = true)
 {
     redlock_admission found = look(c, 60000);
@@ -296,16 +296,17 @@ CASE_NODES(the_audit_tells,
 }
 
 CASE_NODES(told_by_a_client,
-           "A set that a client has told is doubted until init draws a new one.", .nodes = 4)
+           "A set that a client has written is warned of until init draws a new one.",
+           .nodes = 4)
 {
-    char old[96], told[96], warnings[2048] = "";
+    char old[96], restored[96], warnings[2048] = "";
     redlock_options o;
     struct findings found;
     CHECK_OK(init_nodes(c, 0, 3));
     snprintf(old, sizeof old, "%s", set_of(c, 0));
-    restored_set(c, told);
-    write_set(c, 2, told);
-    write_set(c, 3, told); /* what a client elsewhere takes for node 2 */
+    restored_set(c, restored);
+    write_set(c, 2, restored);
+    write_set(c, 3, restored); /* what a client elsewhere takes for node 2 */
     o = options_of(c, 0, 3);
     r = client_open_with(&o);
     client_warm(r);
@@ -313,7 +314,7 @@ CASE_NODES(told_by_a_client,
     found = audit(r);
     CHECK_INT(2, found.membership[REDLOCK_CHECK_OK]);
     CHECK_INT(1, found.membership[REDLOCK_CHECK_WARN]);
-    CHECK_HAS("a client has told it", found.text);
+    CHECK_HAS("a client has restored it", found.text);
     CHECK_HAS("admit the nodes", found.text);
     read_warnings(r, warnings, sizeof warnings);
     CHECK_HAS("by its name alone", warnings);
@@ -351,7 +352,7 @@ CASE_NODES(init_is_silent,
     }
 }
 
-CASE_NODES(max_ttl_is_told,
+CASE_NODES(max_ttl_is_reported,
            "A max_ttl other than the nodes' is warned of and found by the audit.")
 {
     char warnings[2048] = "";

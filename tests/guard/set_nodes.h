@@ -16,7 +16,7 @@ int init_nodes(const struct cluster *c, size_t first, size_t count);
 
 const char *set_of(const struct cluster *c, size_t node);
 void write_set(const struct cluster *c, size_t node, const char *set);
-/* What a client tells a node that has forgotten the set of node 0. */
+/* What a client sends to a node that has forgotten the set of node 0. */
 void restored_set(const struct cluster *c, char out[96]);
 
 /* Tries until the outcome is this one; fails the case after 10 s. */

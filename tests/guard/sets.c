@@ -200,7 +200,7 @@ CASE_NODES(renewals_end_with_the_set,
 }
 
 CASE_NODES(a_client_restores_the_set,
-           "A client tells a restarted node the set it was in before.", .max_ttl_ms = "2000",
+           "A client sends a restarted node the set it was in before.", .max_ttl_ms = "2000",
            .also = {REDLOCK_STRICT})
 {
     char set[96];
@@ -245,7 +245,7 @@ static void try_once(const struct cluster *c, int number)
 }
 
 CASE_NODES(a_forgetful_node_is_needed,
-           "A node that is told its set in the middle of a try counts.")
+           "A node that is sent its set in the middle of a try counts.")
 {
     CHECK_OK(init_nodes(c, 0, 3));
     server_stop(&c->node[1]); /* the other two are all there is */
@@ -273,7 +273,7 @@ static void use_blind_user(struct cluster *c, const char *marker)
 }
 
 CASE_NODES(an_error_is_not_no_set,
-           "A node that refuses to tell its set is not taken for one without: "
+           "A node that refuses to report its set is not taken for one without: "
            "one list decides.")
 {
     redlock *stray;
@@ -289,7 +289,7 @@ CASE_NODES(an_error_is_not_no_set,
 }
 
 CASE_NODES(no_set_beside_one_untold,
-           "Nodes without a set decide nothing beside a node that refuses to tell its own.",
+           "Nodes without a set decide nothing beside a node that refuses to report its own.",
            .nodes = 5)
 {
     redlock *stray;
@@ -306,7 +306,7 @@ CASE_NODES(no_set_beside_one_untold,
 }
 
 CASE_NODES(a_right_taken_away,
-           "A connected node that ceases to tell its set stops voting until it does.")
+           "A connected node that ceases to report its set stops voting until it does.")
 {
     CHECK_OK(init_nodes(c, 0, 3));
     use_blind_user(c, "~redlock.admit");

@@ -142,7 +142,7 @@ static void break_renewal(struct cluster *c, redlock *r, struct tally *tally, in
 }
 
 CASE(a_loss_is_no_recovery,
-     "A renewal and its hold that fail in one turn are told as a loss, not as recovery.")
+     "A renewal and its hold that fail in one turn are reported as a loss, not as recovery.")
 {
     struct cluster c;
 

@@ -187,7 +187,7 @@ WRAP(int, timerfd_settime,
     struct itimerspec real = *value;
     int64_t ns = value->it_value.tv_sec * RL_NS_PER_S + value->it_value.tv_nsec;
 
-    /* The kernel has not heard of our pause. */
+    /* The kernel does not know of our pause. */
     if ((flags & TFD_TIMER_ABSTIME) && ns > paused_ns) {
         real.it_value.tv_sec = (time_t)((ns - paused_ns) / RL_NS_PER_S);
         real.it_value.tv_nsec = (long)((ns - paused_ns) % RL_NS_PER_S);

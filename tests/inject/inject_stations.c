@@ -16,7 +16,7 @@ enum {
 #define LEASE_KEY "AZaz09_-AZaz09_-AZaz09"
 
 /*
- * Too little memory, a failed call, nodes that could not be asked: nothing else has happened.
+ * Too little memory, a failed call, nodes without a request: nothing else has happened.
  */
 static void check_outcome(const struct walk *w, const char *what, int error)
 {
@@ -97,7 +97,7 @@ void lock_blocking(struct walk *w, redlock *r, const char *what, uint32_t flags)
 
 /*
  * The event of this type, which comes once. The calls that fail may be those of redlock_next().
- * A loss is told only after the grant was told.
+ * A loss is reported only after the grant was.
  */
 static const redlock_event *drive(struct walk *w, redlock *r, int type)
 {
@@ -142,7 +142,7 @@ void lock_asynchronously(struct walk *w, redlock *r)
     redlock_lock_free(lock);
 }
 
-/* Waits for what a test's own key keeps from it, until it is told to stop. */
+/* Waits for what a test's own key keeps from it, until it is to stop. */
 void wait_and_cancel(struct walk *w, redlock *r)
 {
     redlock_request q = REDLOCK_REQUEST(.wait_ms = REDLOCK_WAIT_FOREVER);
@@ -161,7 +161,7 @@ void wait_and_cancel(struct walk *w, redlock *r)
     redlock_lock_free(lock);
 }
 
-/* Each is started or refused, and what was started is told once. */
+/* Each is started or refused, and what was started is reported once. */
 void start_jobs(struct walk *w, redlock *r)
 {
     for (int i = 0; i < 4; i++) {

@@ -148,7 +148,7 @@ CASE(released_late, "A release after the end of the validity says so, whatever t
 }
 
 CASE(renewed_and_lost,
-     "The watchdog renews every kind, and tells the loss when a majority forgot it.")
+     "The watchdog renews every kind, and reports the loss when a majority forgot it.")
 {
     redlock_lock *lock[SHAPES];
     struct tally tally[SHAPES] = {0};

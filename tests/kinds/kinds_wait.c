@@ -98,7 +98,7 @@ CASE(first_come, "Waiters of every kind are served in the order in which they ca
     }
 }
 
-CASE(query, "A query tells the kind, the number of holders, the owner and the waiters.")
+CASE(query, "A query reports the kind, the number of holders, the owner and the waiters.")
 {
     FOR_SHAPES(shape)
     {

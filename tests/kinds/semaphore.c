@@ -63,7 +63,7 @@ CASE_ON(another_k, "Clients that disagree about k exclude each other altogether.
     CHECK_OK(client_try_as(other, "x", TTL_MS, slots_request(2)));
 }
 
-/* The holder of slot 7 of 7 releases, and the waiter for one of k is told of slot 7. */
+/* The holder of slot 7 of 7 releases, and the waiter for one of k gets the number 7. */
 static void pass_on_slot_seven(redlock *a, redlock *b, struct cluster *c, uint32_t k)
 {
     redlock_lock *seventh = NULL, *rest[8];
@@ -94,8 +94,8 @@ static void pass_on_slot_seven(redlock *a, redlock *b, struct cluster *c, uint32
 CASE_ON(slot_of_another_k, "The slot of a larger semaphore is none of a smaller one.",
         .flags = REDLOCK_THREAD, .clients = 2)
 {
-    pass_on_slot_seven(r, other, c, 2); /* told by the nodes */
-    pass_on_slot_seven(r, r, c, 2);     /* told by its own client */
+    pass_on_slot_seven(r, other, c, 2); /* through the nodes */
+    pass_on_slot_seven(r, r, c, 2);     /* through its own client */
 }
 
 CASE_ON(waiting, "A waiter gets the slot that becomes free.", .flags = REDLOCK_THREAD,

@@ -128,7 +128,7 @@ CASE_ON(several_quorums, "A holder is found and evicted in the quorum where its 
     }
 }
 
-CASE_ON(renewed_holder, "A holder that is renewed is told of its loss at the next renewal.",
+CASE_ON(renewed_holder, "A holder that is renewed gets its loss at the next renewal.",
         .flags = REDLOCK_THREAD)
 {
     redlock_lock *lock;
@@ -163,7 +163,7 @@ CASE_NODES(stays_broken,
     CHECK(cluster_await(c, "redlock:x", 2));
     late[2].switches->hold_up = 0; /* the third says that the key is missing ... */
     client_warm(holder);
-    client_warm(holder); /* ... and has heard what follows */
+    client_warm(holder); /* ... and has read what follows */
     late[0].switches->hold_up = 0;
     proxy_stop(&late[1]); /* the break never comes to the second */
     EXPECT_ANSWER(evictor, REDLOCK_OK, job);

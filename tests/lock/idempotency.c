@@ -79,7 +79,7 @@ CASE(by_key_beside_others, "Beside a lock with the key, those of other keys and 
 }
 
 CASE(by_key_leftovers,
-     "Different values with one key on different nodes all go, and it is told.")
+     "Different values with one key on different nodes all go, and it is reported.")
 {
     redlock_answer *answer = NULL;
     const char *values[] = {KEY ":one", KEY ":two", "another"};
@@ -213,7 +213,7 @@ CASE_OF(granted_once_strict, "In strict mode a request with a key that is held i
 CASE_OF(granted_once_fair, "A fair request with a key that is held is YOURS.",
         acquire_again(REDLOCK_NO_NATIVE, REDLOCK_FAIR));
 
-CASE(granted_once_while_waiting, "A request that waits is told YOURS once its key is granted.")
+CASE(granted_once_while_waiting, "A request that waits gets YOURS once its key is granted.")
 {
     redlock_lock *other, *late = NULL;
     other = client_lock(a, "x", TTL_MS);

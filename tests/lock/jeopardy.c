@@ -21,7 +21,7 @@ static void thaw(struct cluster *c, int count)
 }
 
 CASE_ON(jeopardy_and_recovery,
-        "A failed renewal is told as jeopardy, and the next success as recovery.",
+        "A failed renewal is reported as jeopardy, and the next success as recovery.",
         .nodes = NODES, .flags = REDLOCK_THREAD, .node_timeout_ms = STEADY_MS)
 {
     redlock_lock *lock = hold(r);
@@ -69,8 +69,9 @@ CASE_ON(no_jeopardy_with_a_majority,
     thaw(c, 2);
 }
 
-CASE_ON(jeopardy_by_extension, "A failed extension by the caller is told as jeopardy as well.",
-        .nodes = NODES, .flags = REDLOCK_THREAD, .node_timeout_ms = STEADY_MS)
+CASE_ON(jeopardy_by_extension,
+        "A failed extension by the caller is reported as jeopardy as well.", .nodes = NODES,
+        .flags = REDLOCK_THREAD, .node_timeout_ms = STEADY_MS)
 {
     redlock_lock *lock = client_lock(r, "x", 20000);
     freeze(c, 3);

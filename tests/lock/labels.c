@@ -177,7 +177,8 @@ CASE_ON(refusals_name_the_holder,
     CHECK_BETWEEN(200, 60000, report->holder.held_ms);
 }
 
-CASE_ON(waiters, "A waiter knows whom it waits for, and a query tells who waits and how long.")
+CASE_ON(waiters,
+        "A waiter knows whom it waits for, and a query reports who waits and how long.")
 {
     other = client_open_warm(c, REDLOCK_THREAD);
     for (int kind = 0; redlock_kind_traits(kind); kind++) {
@@ -224,7 +225,7 @@ CASE_ON(leaving_with_a_label,
     }
 }
 
-CASE_ON(hostile_values, "Hostile values are told harmless: escaped, without label, and cut.")
+CASE_ON(hostile_values, "Hostile values are shown harmless: escaped, without label, and cut.")
 {
     char evil[] = "0123456789012345678901234567890123456789@01a0c44f7b1 \x1b[2Jgone\n";
     redlock_info info;
@@ -260,7 +261,8 @@ CASE_ON(hostile_values, "Hostile values are told harmless: escaped, without labe
     CHECK(query(r).holder.held_ms > 1700000000000);
 }
 
-CASE_ON(many_holders, "A query tells the holders on most nodes first, and of these the oldest.")
+CASE_ON(many_holders,
+        "A query reports the holders on most nodes first, and of these the oldest.")
 {
     redlock_info info;
     for (int i = 0; i < REDLOCK_SHOWN_MAX + 4; i++) {

@@ -202,7 +202,7 @@ CASE_ON(read_after_the_loss,
     read_behind_another(c, r, 0, SHORT_TTL_MS);
 }
 
-CASE_ON(loop_comes_late, "An event loop that reads the grants after the wait is told TIMEOUT.")
+CASE_ON(loop_comes_late, "An event loop that reads the grants after the wait gets TIMEOUT.")
 {
     redlock_lock *lock = start(r, "x", TTL_MS, REDLOCK_RENEW);
 
@@ -214,7 +214,7 @@ CASE_ON(loop_comes_late, "An event loop that reads the grants after the wait is 
 }
 
 CASE_ON(loop_sends_late,
-        "An event loop that first sends after the wait tries nothing and is told so.")
+        "An event loop that first sends after the wait tries nothing and gets TIMEOUT.")
 {
     redlock_lock *lock = start(r, "x", TTL_MS, REDLOCK_RENEW);
     const redlock_event *event;
@@ -322,7 +322,7 @@ CASE_OF(caller_wakes_late_kept,
         grant_to_a_sleeper(REDLOCK_KEEP | REDLOCK_RENEW, TTL_MS, LONG_WAIT_MS));
 
 CASE_OF(caller_wakes_after_the_loss,
-        "A lock that expired before its late caller woke is TIMEOUT, never told as lost.",
+        "A lock that expired before its late caller woke is TIMEOUT, never reported as lost.",
         grant_to_a_sleeper(0, SHORT_TTL_MS, LONG_WAIT_MS));
 
 CASE_OF(caller_wakes_in_its_wait,

@@ -16,7 +16,7 @@ enum { TTL_MS = LONG_TTL_MS, SHORT_MS = 6000, LOST_MS = 6000 };
 
 static const char *const more_names[] = {"y", "z"};
 
-/* What an adopter is told of a lock of that shape. */
+/* What an adopter gets for a lock of that shape. */
 static redlock_request adoption(enum shape shape)
 {
     redlock_request q = shape_request(shape);
@@ -109,7 +109,8 @@ CASE(fence, "An adopted owner's lock has its token, and so have holds beside it.
     pair_release(adopted);
 }
 
-CASE(renews, "An adopted lock is renewed from its first extension on, and its loss is told.")
+CASE(renews,
+     "An adopted lock is renewed from its first extension on, and its loss is reported.")
 {
     redlock_request q;
     redlock_lock *lock, *adopted = NULL;
@@ -233,7 +234,7 @@ CASE(kept_when_freed,
     }
 }
 
-CASE(kept_only_when_told,
+CASE(kept_only_when_handed_out,
      "A kept request that is freed or canceled while it waits leaves nothing.")
 {
     redlock_lock *other, *lock = NULL;
@@ -266,7 +267,7 @@ CASE(granted_untold, "A kept lock that is freed before its grant was read is rel
     redlock_lock_free(first);
     client_warm(r);
     CHECK(cluster_await(&c, "redlock:x", 0));
-    CHECK(cluster_await(&c, "redlock:y", 3)); /* of this one it was told */
+    CHECK(cluster_await(&c, "redlock:y", 3)); /* its notice of this one came */
 }
 
 CASE(bad_keep, "A kept lock cannot be bound to a thread.")

@@ -49,7 +49,7 @@ static bool acquire_value(const struct fake_record *r, char value[64])
 }
 
 /*
- * A waiter woken in the middle of a round asks a node once more, with the value of the round.
+ * A waiter woken in the middle of a round tries a node once more, with the value of the round.
  * The first time may have been with the text of the script, of which the fake keeps only the
  * start.
  */
@@ -178,7 +178,7 @@ CASE(values_differ_everywhere, "Values of different clients and attempts never c
     }
 }
 
-CASE(all_at_once, "All nodes are asked at once: slow nodes do not delay the others.")
+CASE(all_at_once, "All nodes get the request at once: slow nodes do not delay the others.")
 {
     static struct bench b;
     redlock *r;

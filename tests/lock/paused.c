@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * A holder that is stopped past its TTL wakes up believing it holds the lock. Its first call
- * must tell it otherwise; and where it acts without asking, the fencing token must stop it.
+ * must show it otherwise; and where it acts without a look, the fencing token must stop it.
  */
 #include "check.h"
 #include "client.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Bugs that were seen in other implementations of Redlock: the comment above a case tells the
+ * Bugs that were seen in other implementations of Redlock: the comment above a case has the
  * bug, and cases with the same number show sides of the same one. Elsewhere: 3 (a dead node
  * makes the call fail, and keys stay) and that of 4 that a restarted node is never connected
  * to again in nodes/faults.c, 5 (a quorum in floating point, or of the nodes that are

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The watchdog that renews a lock, and the event that tells the loss of the lock. */
+/* The watchdog that renews a lock, and the event of its loss. */
 #include "fixture.h"
 
 CASE_ON(renew_keeps_a_lock,
@@ -93,7 +93,7 @@ static void lose_without_renewal(uint32_t flags)
     client_close(r);
 }
 
-CASE(lost_without_renewal, "A lock held too long without renewal is told as lost, once.")
+CASE(lost_without_renewal, "A lock held too long without renewal is reported as lost, once.")
 {
     lose_without_renewal(0);
     lose_without_renewal(REDLOCK_THREAD);

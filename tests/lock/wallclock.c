@@ -73,7 +73,7 @@ CASE_ON(peer_bug_09_wait_steps_forth,
     wait_through_a_step(c, r, HOUR_MS);
 }
 
-/* A clock in whole seconds cannot tell 100 ms from nothing. */
+/* A clock in whole seconds cannot distinguish 100 ms from nothing. */
 CASE_ON(peer_bug_09_milliseconds_count, "A TTL is counted in milliseconds.")
 {
     redlock_lock *lock = client_lock(r, "x", 2500);

@@ -79,7 +79,7 @@ CASE_ON(three_hung_while_held,
     CHECK(cluster_await_empty(c));
 }
 
-CASE_ON(refused_is_told,
+CASE_ON(refused_is_reported,
         "The report says connection refused for dead and granted for live nodes.", .nodes = 5,
         .node_timeout_ms = STEADY_MS)
 {
@@ -139,7 +139,7 @@ CASE_ON(waiting_through_an_outage, "A waiter gets the lock soon after a majority
     CHECK_OK(redlock_acquire(r, "x", 10000, &q, &lock));
 }
 
-CASE(loading_is_told, "A node that is loading its dataset is reported as loading.")
+CASE(loading_is_reported, "A node that is loading its dataset is reported as loading.")
 {
     static const char *const slow[] = {"--enable-debug-command",
                                        "yes",
@@ -175,7 +175,8 @@ CASE(loading_is_told, "A node that is loading its dataset is reported as loading
     CHECK_INT(REDLOCK_REASON_LOADING, redlock_failure_report()->node[0].reason);
 }
 
-CASE_NODES(replica_is_told, "A read-only replica grants nothing and is reported as read-only.")
+CASE_NODES(replica_is_reported,
+           "A read-only replica grants nothing and is reported as read-only.")
 {
     struct server outside; /* a master that gets its first replica changes its identity */
     char port[16];
@@ -189,7 +190,7 @@ CASE_NODES(replica_is_told, "A read-only replica grants nothing and is reported 
     CHECK(redlock_failure_report()->node[0].vote != REDLOCK_VOTE_READONLY);
 }
 
-CASE_ON(full_memory_is_told,
+CASE_ON(full_memory_is_reported,
         "A node that is out of memory grants nothing, and is reported in its own words.")
 {
     for (int i = 0; i < 2; i++)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Nodes that are no servers, or no longer: silence, garbage, web servers, endless replies.
- * Whatever they do, the others decide in time, memory stays small, the report tells the truth,
+ * Whatever they do, the others decide in time, memory stays small, the report is true,
  * and a real server in their place is back in the vote within seconds.
  */
 #include "evil.h"

@@ -73,7 +73,7 @@ static void try_until(redlock *r, bool wanted)
     FAIL("expected %s\"%s\" in \"%s\"", wanted ? "" : "no ", SAID, redlock_detail());
 }
 
-CASE(acquire_tells_it, "An acquire that late nodes prevent names their delay and the limit.")
+CASE(acquire_names_it, "An acquire that late nodes prevent names their delay and the limit.")
 {
     struct late l;
     redlock *r;
@@ -159,7 +159,7 @@ static void note(const redlock_check *check)
     starting += strstr(check->remedy, "start the server") != NULL;
 }
 
-CASE(audit_tells_it, "The audit calls a late node late and does not ask to start it.")
+CASE(audit_names_it, "The audit calls a late node late and does not advise to start it.")
 {
     struct late l;
     int64_t end_ms;

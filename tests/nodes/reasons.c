@@ -119,7 +119,7 @@ CASE(every_reason_has_words,
     CHECK_STR("UNKNOWN", redlock_reason_name(-1));
 }
 
-CASE(unresolved, "A host without an address is told from one that cannot be reached.")
+CASE(unresolved, "A host without an address is distinguished from one that cannot be reached.")
 {
     check_url("redis://no-such-host.invalid:6379", REDLOCK_REASON_UNRESOLVED);
 }
@@ -236,7 +236,8 @@ static void check_speaker(const char *text, const char *password, int reason)
     helper_stop(&pid);
 }
 
-CASE_OF(protected_mode, "A server in protected mode is told as that, not as a wrong password.",
+CASE_OF(protected_mode,
+        "A server in protected mode is reported as that, not as a wrong password.",
         check_speaker(
             "-DENIED Redis is running in protected mode because protected mode is enabled "
             "and no password is set for the default user.\r\n",
@@ -246,10 +247,10 @@ CASE_OF(too_many_clients, "A server with too many clients has not refused the pa
         check_speaker("-ERR max number of clients reached\r\n", "right",
                       REDLOCK_REASON_SERVER_ERROR));
 
-CASE_OF(protocol, "A server of another protocol is told as that.",
+CASE_OF(protocol, "A server of another protocol is reported as that.",
         check_speaker("HTTP/1.1 400 Bad Request\r\n\r\n", NULL, REDLOCK_REASON_PROTOCOL));
 
-CASE_NODES(replica, "A replica is told as that, with the guard and without.", .nodes = 1)
+CASE_NODES(replica, "A replica is reported as that, with the guard and without.", .nodes = 1)
 {
     struct server outside;
     char port[16];
@@ -263,7 +264,7 @@ CASE_NODES(replica, "A replica is told as that, with the guard and without.", .n
     check_reason(&o, REDLOCK_REASON_REPLICA);
 }
 
-CASE(cluster_mode, "A node of a Redis Cluster is told as that, with the guard and without.")
+CASE(cluster_mode, "A node of a Redis Cluster is reported as that, with the guard and without.")
 {
     /* Unless it is given, the bus has the port 10,000 above, which may be another test's. */
     struct port bus = port_reserve();
@@ -281,7 +282,7 @@ CASE(cluster_mode, "A node of a Redis Cluster is told as that, with the guard an
     port_release(&bus);
 }
 
-CASE_NODES(counter, "A fence counter beyond what clocks reach is told as that.", .nodes = 1,
+CASE_NODES(counter, "A fence counter beyond what clocks reach is reported as that.", .nodes = 1,
            .start = nodeclock_cluster)
 {
     nodeclock_step(&c->node[0], 100 * INT64_C(31557600000)); /* a century */
@@ -308,15 +309,15 @@ CASE_NODES(info, "Without INFO the age of a node is unknown, and init cannot nam
     CHECK_INT(REDLOCK_REASON_INFO, redlock_failure_report()->node[0].reason);
 }
 
-CASE_NODES(max_ttl, "A node that allows no such TTL is told as that.", .nodes = 1,
+CASE_NODES(max_ttl, "A node that allows no such TTL is reported as that.", .nodes = 1,
            .max_ttl_ms = "5000")
 {
     redlock_options o = client_options(c);
     check_reason(&o, REDLOCK_REASON_MAX_TTL);
 }
 
-CASE_ON(clock_step, "A node whose clock was set is told as that.", .start = nodeclock_cluster,
-        .flags = REDLOCK_THREAD)
+CASE_ON(clock_step, "A node whose clock was set is reported as that.",
+        .start = nodeclock_cluster, .flags = REDLOCK_THREAD)
 {
     redlock_lock *lock = CLIENT_LOCK(r, "held", LONG_TTL_MS, .flags = REDLOCK_RENEW);
     CHECK(client_await_margin(lock, 1));
@@ -338,7 +339,7 @@ static void write_sets(const struct cluster *c, const char *last)
     }
 }
 
-CASE_NODES(sets, "A node of another set, of none and of one that is being made are told apart.")
+CASE_NODES(sets, "A node of another set, of none, or of one in the making has its own reason.")
 {
     static const struct {
         const char *set;
@@ -365,7 +366,7 @@ CASE_NODES(sets, "A node of another set, of none and of one that is being made a
     CHECK_INT(REDLOCK_REASON_SET_UNREADABLE, redlock_failure_report()->node[2].reason);
 }
 
-CASE_NODES(same_server, "The second name of a server is told as that.", .nodes = 2)
+CASE_NODES(same_server, "The second name of a server is reported as that.", .nodes = 2)
 {
     struct proxy p;
     redlock_node_info first = REDLOCK_NODE_INFO(), second = REDLOCK_NODE_INFO();

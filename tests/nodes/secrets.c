@@ -9,7 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* The servers are told its hash, so that this process encodes it in the library only. */
+/* The servers get its hash, so that this process encodes it in the library only. */
 #define PASSWORD "correct-horse-battery-staple"
 #define PASSWORD_HASH "#87cbebfeebc05f7c54ac9336c4b4bbec831227a641951a4bde7edd56020f8590"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Nodes that fall silent while the client holds nothing: a hung server, a network that drops
- * packets. No connection ends, so only a question that stays unanswered tells.
+ * packets. No connection ends, so only a request that stays unanswered shows it.
  */
 #include "fixture.h"
 #include "proxy.h"
@@ -134,13 +134,13 @@ static int count_time(const struct cluster *c)
 }
 
 CASE_NODES(asked_in_moderation,
-           "An idle client asks nothing unless redlock_node() was called, and then seldom.",
+           "An idle client sends nothing unless redlock_node() was called, and then seldom.",
            .nodes = NODES)
 {
     int64_t began_ms;
     r = client_open_hasty(c, REDLOCK_THREAD, STEADY_MS);
     client_warm_nodes(r, NODES);
-    sleep_ms(2000); /* what the first connection asks for is over */
+    sleep_ms(2000); /* what the first connection requests is over */
     server_forget_commands(&c->node[0]);
     sleep_ms(6000);
     CHECK_INT(0, count_time(c));

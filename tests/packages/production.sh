@@ -79,7 +79,7 @@ END
     systemd-run --quiet --unit=node-$k redis-server /var/tmp/node-$k/conf
 done
 on_nodes() { REDLOCK_CONFIG=/etc/redlock/nodes.conf REDLOCK_PASSWORD=$(cat /etc/redlock/nodes-password) redlock "$@"; }
-that 'the nodes are told that they are new' eventually on_nodes init --yes
+that 'the nodes are initialised as new ones' eventually on_nodes init --yes
 
 status=0
 redlockd --config /etc/redlock/redlockd.conf --check >/tmp/checked 2>&1 || status=$?
@@ -196,7 +196,7 @@ systemctl kill --signal=STOP node-3
 that 'a node that hangs is noticed by replicas that nothing is asked of' eventually alert RedlockdNoMargin
 systemctl kill --signal=STOP node-2
 that '   and so is the loss of the majority' eventually alert RedlockdNoQuorum
-that '   which the journal tells too' eventually sh -c 'journalctl -q -u redlockd -o cat | grep -q "127.0.0.3:6379"'
+that '   which the journal has too' eventually sh -c 'journalctl -q -u redlockd -o cat | grep -q "127.0.0.3:6379"'
 systemctl kill --signal=CONT node-2
 systemctl kill --signal=CONT node-3
 that '   and the end of it' eventually sh -c 'curl -sf --unix-socket /run/redlockd.sock http://localhost/readyz'

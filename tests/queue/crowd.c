@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * A crowd of processes on one name: every one of them is served, in the order of the queue
- * where that was asked for, and at a price per acquisition that does not grow with the crowd.
+ * where that was requested, and at a price per acquisition that does not grow with the crowd.
  */
 #include "crowd.h"
 #include "check.h"

@@ -10,11 +10,11 @@
 
 enum { WAIT_MS = GIVE_UP_MS, SERVICES = 5 };
 
-CASE_OF(hog, "A waiter is served beside a client that asks again with every release.",
+CASE_OF(hog, "A waiter is served beside a client that requests again with every release.",
         CHECK_INT(SERVICES, hog_beside_asker(0, SERVICES, WAIT_MS)));
 
 CASE_OF(hog_fair,
-        "A fair waiter is served beside a fair client that asks again with every release.",
+        "A fair waiter is served beside a fair client that requests again with every release.",
         CHECK_INT(SERVICES, hog_beside_asker(REDLOCK_FAIR, SERVICES, WAIT_MS)));
 
 CASE_OF(triers, "A waiter is served beside several clients that try all the time.",

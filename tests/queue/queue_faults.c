@@ -14,7 +14,7 @@
 enum {
     KILLED = 4, /* waiters */
     DEAD_TTL_MS =
-        12000, /* what they asked for: once is less than GIVE_UP_MS, once each is more */
+        12000, /* what they requested: once is less than GIVE_UP_MS, once each is more */
     BRIEF_MS = 3000,
     HELD_MS = 2500,
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The places of waiters, as events QUEUED tell them. */
+/* The places of waiters, as events QUEUED bring them. */
 #include "fixture.h"
 #include "waiter.h"
 
@@ -21,7 +21,7 @@ static void await_place(redlock *r, const struct tally *tally, int place)
     CHECK_INT(place, tally->place);
 }
 
-CASE_ON(places, "Waiters are told their places, and again when a waiter ahead is gone.",
+CASE_ON(places, "Waiters get their places, and again when a waiter ahead is gone.",
         .nodes = NODES, .flags = REDLOCK_THREAD, .clients = 2)
 {
     struct tally t[MINE] = {0}, ahead = {0};
@@ -47,18 +47,17 @@ CASE_ON(places, "Waiters are told their places, and again when a waiter ahead is
     CHECK_INT(1, t[0].place);
     client_unlock(held);
     for (int i = 0; i < MINE; i += 2) {
-        int told;
+        int places;
         DRAIN_UNTIL(r, &t[i], ACQUIRED, 1);
         CHECK_OK(t[i].error);
-        told = t[i].count[REDLOCK_EVENT_QUEUED];
+        places = t[i].count[REDLOCK_EVENT_QUEUED];
         client_unlock(mine[i]);
         drain(r);
-        CHECK_INT(told, t[i].count[REDLOCK_EVENT_QUEUED]);
+        CHECK_INT(places, t[i].count[REDLOCK_EVENT_QUEUED]);
     }
 }
 
-CASE_ON(only_who_asks,
-        "A waiter that did not ask for its place is told nothing but its outcome.",
+CASE_ON(only_who_asks, "A waiter that did not request its place gets nothing but its outcome.",
         .nodes = NODES, .flags = REDLOCK_THREAD)
 {
     struct tally asks = {0}, plain = {0};
@@ -78,7 +77,7 @@ CASE_ON(only_who_asks,
     CHECK_INT(0, plain.count[REDLOCK_EVENT_QUEUED]);
 }
 
-CASE_ON(freed_when_told, "A waiter that is freed when it is told its place leaves the queue.",
+CASE_ON(freed_at_its_place, "A waiter that is freed when it gets its place leaves the queue.",
         .nodes = NODES, .flags = REDLOCK_THREAD)
 {
     redlock_lock *held, *lock;
@@ -93,7 +92,8 @@ CASE_ON(freed_when_told, "A waiter that is freed when it is told its place leave
     CHECK(next_event(r, 0) == NULL);
 }
 
-CASE(not_too_often, "However many waiters are served, one behind them is told once a second.")
+CASE(not_too_often,
+     "However many waiters are served, one behind them gets its place once a second.")
 {
     struct cluster c;
     struct tally *t = calloc(MANY, sizeof *t);
@@ -138,7 +138,7 @@ CASE_ON(latest_place_waits,
         if (place == 2)
             redlock_lock_free(first);
     }
-    /* A place is told when its round is over, a moment after it is known. */
+    /* A place is reported when its round is over, a moment after it is known. */
     if (EXPECT(r, QUEUED, REDLOCK_OK, lock)->place == 2)
         CHECK_INT(1, EXPECT(r, QUEUED, REDLOCK_OK, lock)->place);
     CHECK(next_event(r, 0) == NULL);

@@ -189,7 +189,7 @@ CASE_ON(not_behind_unread_answers,
     NO_EVENT(r);
 }
 
-CASE_ON(forked, "A child frees what several quorums were asked.", .quorums = QUORUMS)
+CASE_ON(forked, "A child frees what several quorums were sent.", .quorums = QUORUMS)
 {
     redlock_job job;
     int status = 0;

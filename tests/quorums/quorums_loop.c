@@ -53,7 +53,7 @@ CASE_ON(one_descriptor_for_all,
 }
 
 CASE_ON(renewals_and_losses_in_a_loop,
-        "One event loop renews locks of all quorums and tells the loss in one of them.",
+        "One event loop renews locks of all quorums and reports the loss in one of them.",
         .quorums = 3, .nodes = 1)
 {
     struct tally tally = {0};

@@ -13,7 +13,7 @@ static int warnings(redlock_options o)
     int count = 0;
     redlock *r = client_open_with(&o);
     CHECK_OK(redlock_ping(r, NULL));
-    CHECK_OK(redlock_ping(r, NULL)); /* everything of the greeting was heard, and told */
+    CHECK_OK(redlock_ping(r, NULL)); /* every reply of the greeting was read, and reported */
     read_warnings(r, text, sizeof text);
     client_close(r);
     for (const char *at = text; (at = strstr(at, "it belongs to another")); at++)

@@ -10,7 +10,7 @@
 
 CASES_BEGIN_WITH(begin);
 
-/* The fingerprint of a holder, as looking tells it. */
+/* The fingerprint of a holder, as look.lua returns it. */
 static const char *fingerprint_of(const char *value)
 {
     const char *reply = call_look(&node, "x");
@@ -128,7 +128,7 @@ static void put_waiter(void)
 }
 
 CASE(waiters_are_woken_without_label,
-     "Every script that wakes a waiter tells its name without label.")
+     "Every script that wakes a waiter publishes its name without label.")
 {
     struct resp *r;
     put_waiter();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Numbers that no clock can have reached, planted where the scripts keep counters, tickets and
- * ends of holds: each counts as missing, the node heals itself, and no other node hears of it.
+ * ends of holds: each counts as missing, the node repairs itself, and no other gets the number.
  */
 #include "fixture.h"
 #include "kinds.h"

@@ -39,7 +39,7 @@ static const char *take(struct take t)
 #define TAKE(...) take((struct take){__VA_ARGS__})
 
 CASE(place,
-     "A waiter's place follows its first ticket, and the reply tells the TTL of the one ahead.")
+     "A waiter's place follows its first ticket, and the reply has the TTL of the one ahead.")
 {
     const char *reply;
     GRANTED(.value = "held", .ttl = "9000");
@@ -205,7 +205,7 @@ static void listen_to(const char *channel)
 }
 
 /* The next message; empty when there is none. The server answered its PING behind them. */
-static const char *heard(void)
+static const char *woken(void)
 {
     static char reply[256];
     struct pollfd p = {.fd = subscriber->fd, .events = POLLIN};
@@ -229,17 +229,17 @@ CASE(head_is_woken, "Giving back wakes the head of the queue, on its client's ch
     queue_up(W2, "20");
     GRANTED(.value = "v");
     CHECK_STR("2", GIVE(.value = "v"));
-    CHECK_STR(W1, heard());
-    CHECK_STR("", heard()); /* and no other waiter */
+    CHECK_STR(W1, woken());
+    CHECK_STR("", woken()); /* and no other waiter */
     GRANTED(.value = "v");
     CHECK_STR("2", call_release(&node, "x", "v"));
-    CHECK_STR(W1, heard());
+    CHECK_STR(W1, woken());
     CHECK_STR("2", call_release(&node, "x", ""));
-    CHECK_STR(W1, heard());
+    CHECK_STR(W1, woken());
     GRANTED(.value = "v");
     CHECK_STR("0", call_release(&node, "x", "")); /* taken */
     CHECK_STR("0", GIVE(.value = "not v"));
-    CHECK_STR("", heard());
+    CHECK_STR("", woken());
 }
 
 CASE(the_dead_are_passed_over,
@@ -251,7 +251,7 @@ CASE(the_dead_are_passed_over,
     server_cmd(&node, "ZADD", ALIVE, "5", W1, NULL);
     GRANTED(.value = "v");
     CHECK_STR("2", GIVE(.value = "v"));
-    CHECK_STR(W2, heard());
+    CHECK_STR(W2, woken());
 }
 
 CASE(rollback_wakes_nobody_behind,
@@ -263,14 +263,14 @@ CASE(rollback_wakes_nobody_behind,
     GRANTED(.value = "v", .waiter = W1, .ticket = "10");
     CHECK_INT(1, server_int(&node, "ZCARD", QUEUE, NULL)); /* the grant took the place along */
     CHECK_STR("2", GIVE(.value = "v", .waiter = W1, .ticket = "10"));
-    CHECK_STR("", heard());
+    CHECK_STR("", woken());
     CHECK_INT(2, server_int(&node, "ZCARD", QUEUE, NULL));
     CHECK_STR("0", GIVE(.waiter = W1)); /* but a waiter that leaves does */
-    CHECK_STR(W2, heard());
+    CHECK_STR(W2, woken());
     CHECK_INT(1, server_int(&node, "ZCARD", QUEUE, NULL));
     CHECK_INT(1, server_int(&node, "ZCARD", ALIVE, NULL));
     CHECK_STR("0", GIVE(.waiter = W1)); /* was not there any more */
-    CHECK_STR("", heard());
+    CHECK_STR("", woken());
 }
 
 CASE(leaving_a_taken_lock, "A waiter that leaves the queue of a taken lock wakes no other.")
@@ -280,7 +280,7 @@ CASE(leaving_a_taken_lock, "A waiter that leaves the queue of a taken lock wakes
     queue_up(W1, "10");
     queue_up(W2, "20");
     CHECK_STR("0", GIVE(.waiter = W1));
-    CHECK_STR("", heard());
+    CHECK_STR("", woken());
 }
 
 CASE(readers_are_woken_together,
@@ -291,9 +291,9 @@ CASE(readers_are_woken_together,
     queue_up(R2, "20");
     GRANTED(.value = "v");
     CHECK_STR("2", GIVE(.value = "v"));
-    CHECK_STR(R1, heard());
-    CHECK_STR(R2, heard());
-    CHECK_STR("", heard());
+    CHECK_STR(R1, woken());
+    CHECK_STR(R2, woken());
+    CHECK_STR("", woken());
 }
 
 CASE(plain_release_passes_the_deaf_over,
@@ -304,9 +304,9 @@ CASE(plain_release_passes_the_deaf_over,
     queue_up(W2, "20");
     GRANTED(.value = "v");
     CHECK_STR("2", call_release(&node, "x", "v"));
-    CHECK_STR(W2, heard());
+    CHECK_STR(W2, woken());
     CHECK_STR("2", call_release(&node, "x", ""));
-    CHECK_STR(W2, heard());
+    CHECK_STR(W2, woken());
 }
 
 CASE(plain_release_wakes_all_readers,
@@ -317,9 +317,9 @@ CASE(plain_release_wakes_all_readers,
     queue_up(R2, "20");
     GRANTED(.value = "v");
     CHECK_STR("2", call_release(&node, "x", "v"));
-    CHECK_STR(R1, heard());
-    CHECK_STR(R2, heard());
-    CHECK_STR("", heard());
+    CHECK_STR(R1, woken());
+    CHECK_STR(R2, woken());
+    CHECK_STR("", woken());
     server_cmd(&node, "DEL", QUEUE, NULL);
     CHECK_STR("1", call_release(&node, "x", "")); /* no waiter */
 }
@@ -331,19 +331,20 @@ CASE(last_reader_wakes_the_writer, "A writer is woken when the last reader leave
     GRANTED(.value = "r2", .kind = "s");
     queue_up(W1, "10");
     CHECK_STR("2", GIVE(.value = "r1"));
-    CHECK_STR("", heard());
+    CHECK_STR("", woken());
     CHECK_STR("2", GIVE(.value = "r2"));
-    CHECK_STR(W1, heard());
+    CHECK_STR(W1, woken());
 }
 
-CASE(free_slot_is_told, "A waiter for a semaphore is told which slot became free.")
+CASE(free_slot_is_published,
+     "A waiter for a semaphore gets the number of the slot that became free.")
 {
     listen_to("redlock.wake:" CLIENT_A);
     GRANTED(.value = "a#1", .kind = "k", .group = "2", .slot = "1");
     GRANTED(.value = "b#2", .kind = "k", .group = "2", .slot = "2");
     queue_up(W1, "10");
     CHECK_STR("2", GIVE(.value = "b#2"));
-    CHECK_STR(W1 "#2", heard());
+    CHECK_STR(W1 "#2", woken());
 }
 
 CASE(last_hold_wakes, "Only the last of an owner's holds wakes the next owner.")
@@ -353,7 +354,7 @@ CASE(last_hold_wakes, "Only the last of an owner's holds wakes the next owner.")
     GRANTED(.value = "b", .kind = "o", .group = "me");
     queue_up(W1, "10");
     CHECK_STR("2", GIVE(.value = "a"));
-    CHECK_STR("", heard());
+    CHECK_STR("", woken());
     CHECK_STR("2", GIVE(.value = "b"));
-    CHECK_STR(W1, heard());
+    CHECK_STR(W1, woken());
 }

@@ -212,7 +212,7 @@ CASE(native_never_shortens, "With native commands a shorter extension shortens n
     deadline_ns = redlock_deadline_ns(lock);
     CHECK_OK(redlock_extend(lock, 2000));
     CHECK(redlock_deadline_ns(lock) >= deadline_ns);
-    /* A rival is told how long the key still lives. */
+    /* A rival gets how long the key still lives. */
     CHECK_ERR(REDLOCK_BUSY, redlock_acquire(r, "x", 10000, NULL, &rival));
     check_key_times(redlock_failure_report());
     client_unlock(lock);

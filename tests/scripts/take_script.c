@@ -12,7 +12,7 @@
 CASES_BEGIN_WITH(begin);
 
 CASE(mutex,
-     "take_mutex.lua sets a mutex as the plain key, and tells a refused request its TTL.")
+     "take_mutex.lua sets a mutex as the plain key, and returns its TTL to a refused request.")
 {
     const char *reply = TAKE(.value = "a", .ttl = "5000");
     CHECK_PARTS("#7, 0=1, 1=0, 2=, 3=0, 4=, 6=0", reply); /* neither token nor marker */
@@ -27,7 +27,7 @@ CASE(mutex,
 }
 
 CASE(identity,
-     "A take script tells the node's identity when asked for, and it is what the marker says.")
+     "A take script returns the node's identity on request, and it is what the marker says.")
 {
     const char *reply = TAKE(.value = "a", .identity = "1");
     CHECK_INT(1, part_int(reply, 0));
@@ -129,7 +129,7 @@ CASE(owner,
     REFUSED(.value = "d", .kind = "o", .group = "");
 }
 
-CASE(nested_token, "take_owner.lua tells a nested hold the first hold's token, and counts on.")
+CASE(nested_token, "take_owner.lua gives a nested hold the first hold's token, and counts on.")
 {
     const char *reply =
         TAKE(.value = "a", .kind = "o", .group = "me", .fence_life = "86400000");
@@ -184,7 +184,7 @@ CASE(old_counter,
 }
 
 CASE(slots,
-     "take_slots.lua gives a slot to one holder, and tells a refused request of free slots.")
+     "take_slots.lua gives a slot to one holder, and returns free slots to a refused request.")
 {
     const char *reply;
     GRANTED(.value = "a#2", .kind = "k", .group = "7", .slot = "2", .ttl = "4000");
@@ -204,8 +204,7 @@ CASE(slots,
     CHECK_LEFT(9000, pttl(KEY));
 }
 
-CASE(full_semaphore,
-     "take_slots.lua tells a request for a full semaphore when the first slot expires.")
+CASE(full_semaphore, "take_slots.lua returns when the first slot of a full semaphore expires.")
 {
     const char *reply;
     GRANTED(.value = "a#1", .kind = "k", .group = "2", .slot = "1", .ttl = "9000");
@@ -234,7 +233,8 @@ CASE(expired_slot,
     CHECK_HAS(":c#1", server_cmd(&node, "HGET", KEY, "s:1", NULL));
 }
 
-CASE(several, "take_mutex.lua grants all of several names or none, and tells the longest TTL.")
+CASE(several,
+     "take_mutex.lua grants all of several names or none, and returns the longest TTL.")
 {
     GRANTED("b", .value = "other", .ttl = "4000");
     GRANTED("c", .value = "third", .ttl = "9000");

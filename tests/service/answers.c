@@ -56,7 +56,7 @@ CASE(slow_request,
     CHECK_INT(REDLOCK_NOQUORUM, a.error);
 }
 
-CASE(foreign, "What has neither a code nor what was asked for is not of a redlockd.")
+CASE(foreign, "What has neither a code nor what was requested is not of a redlockd.")
 {
     CHECK_INT(SERVICE_UNKNOWN, whole("HTTP/1.1 502 Bad Gateway\r\n\r\n<html>").outcome);
     CHECK_INT(SERVICE_UNKNOWN, whole("HTTP/1.1 200 OK\r\n\r\n<p>yes").outcome);

@@ -148,5 +148,5 @@ CASE_OF(wait_interrupted, "Any wait of the loop may be interrupted by a signal."
 CASE_OF(random_fails, "Without random bytes no lock is granted, and a later request is served.",
         fail_everywhere(INJECT_GETRANDOM, EIO, false));
 CASE_OF(peer_unknown,
-        "A client whose user the kernel does not tell is not served, the next is.",
+        "A client whose user the kernel does not report is not served, the next is.",
         fail_everywhere(INJECT_GETSOCKOPT, ENOPROTOOPT, false));

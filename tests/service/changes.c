@@ -12,7 +12,7 @@ enum { NODES = 3 };
 
 static redlock_node_info nodes[NODES];
 static char lines[4096]; /* since the last look at them */
-static int heard;        /* changes that the listener was told */
+static int noticed;      /* changes that the listener got */
 static struct changes changes;
 static int64_t now_s;
 
@@ -43,7 +43,7 @@ static void on_node(void *context, const redlock_node_info *node, enum changes_s
     (void)context;
     (void)node;
     (void)state;
-    heard++;
+    noticed++;
 }
 
 static void set(int node, int state, const char *text)
@@ -91,12 +91,12 @@ CASE(flapping,
 
     begin(REDLOCK_NODE_UP);
     pass(60);
-    heard = 0;
+    noticed = 0;
     for (int i = 0; i < 61; i++) {
         set(1, i % 2 ? REDLOCK_NODE_UP : REDLOCK_NODE_DOWN, "Connection refused");
         count += pass(1)[0] != '\0';
     }
-    CHECK_INT(61, heard);
+    CHECK_INT(61, noticed);
     CHECK(count >= 4 && count <= 7);
     pass(30);
     set(1, REDLOCK_NODE_UP, "");

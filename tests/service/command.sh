@@ -50,7 +50,7 @@ eventually test -e "$tmp/held"
 try "$redlock" list
 like 'list' "$out" '^look +.*@.* \(sh\) +exclusive'
 try "$redlock" status -v look
-like 'status -v tells what each node says' "$out" 'look: held by .*\(sh\).*fence'
+like 'status -v shows what each node has' "$out" 'look: held by .*\(sh\).*fence'
 is '   of all three' "$(grep -c '127.0.0.1:.* held' <<<"$out")" 3
 try "$redlock" watch -c 1 --json look
 is 'watch' "$(jq -r .state <<<"$out")" held
@@ -144,7 +144,7 @@ expect 'no service there: 69' 69 'cannot be reached: /nonexistent/socket: No suc
 "$redlock" run --service "unix:$tmp/later" job -- echo at last >"$tmp/out" 2>"$tmp/err" &
 waiter=$!
 says_why() { grep -q 'cannot be reached: .*/later: No such file.*; trying until it can (-w TIME' "$tmp/err"; }
-that 'a service that is not there yet: the reason is told at once' eventually says_why
+that 'a service that is not there yet: the reason is printed at once' eventually says_why
 ln -s "$socket" "$tmp/later"
 wait "$waiter"
 is '   and the lock is taken when it is' "$? $(cat "$tmp/out")" '0 at last'
@@ -159,7 +159,7 @@ wait "$waiter"
 
 printf -v long 'a..%0250d' 0
 try "$redlock" run -n --service "http://$long" job -- echo no
-expect 'a host with a name of 253 characters: the reason is told, too' 69 'cannot be reached: a\.\.0*: [A-Z]'
+expect 'a host with a name of 253 characters: the reason is printed, too' 69 'cannot be reached: a\.\.0*: [A-Z]'
 
 # What waiting does not change ends a wait without an end. No resolver knows such a name.
 for subcommand in 'run job -- echo no' 'wait job'; do

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # redlockd.conf: the manual page, --help, the example that is packaged and the program know the same keys,
-# and whatever is wrong is told with file and line.
+# and whatever is wrong is reported with file and line.
 . "$(dirname "$0")/lib.bash" "$@"
 needs openssl
 tree=$(cd "$(dirname "$0")/../.." && pwd)

@@ -95,9 +95,9 @@ class Nodes:
     def __init__(self, options='-c 3'):
         self.process = subprocess.Popen(['redlock', 'dev', *options.split(), '--json'], text=True,
                                         env=ENVIRONMENT, stdout=subprocess.PIPE)
-        told = json.loads(self.process.stdout.readline())
-        self.names = told['redlock_nodes']
-        self.environment = {'REDLOCK_NODES': self.names, 'REDLOCK_DEV': told['dir']}
+        announced = json.loads(self.process.stdout.readline())
+        self.names = announced['redlock_nodes']
+        self.environment = {'REDLOCK_NODES': self.names, 'REDLOCK_DEV': announced['dir']}
         self.ports = [int(port) for port in re.findall(r':(\d+)', self.names)]
 
     def redlock(self, *words, **environment):
@@ -173,7 +173,7 @@ class Manager:
         self.socket.bind(self.path)
         self.socket.settimeout(PATIENCE_S)
 
-    def until_told(self, pattern):
+    def until_sent(self, pattern):
         """The first message from now on that is as the pattern says."""
         while not re.fullmatch(pattern, message := self.socket.recv(4096).decode()):
             pass

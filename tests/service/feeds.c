@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* GET /v1/events: what many feeds are told together. */
+/* GET /v1/events: what many feeds are sent together. */
 #include "lease_rig.h"
 
 #include "check.h"
@@ -13,7 +13,7 @@ static struct feeds *feeds(void)
     return &one.journal.feeds;
 }
 
-/* Of this path; nothing is told before write_now(). */
+/* Of this path; nothing is sent before write_now(). */
 static int feed_open(const char *path)
 {
     int fd = rig_request(one.rig, rig_get(path));
@@ -38,7 +38,7 @@ static void write_now(void)
     CHECK(feeds()->write_ns > now_ns); /* what happens next waits for more of it */
 }
 
-CASE(together, "What happens within a while is told together, to each feed what it may see.")
+CASE(together, "What happens within a while is sent together, to each feed what it may see.")
 {
     const char *text;
     int all, also, some;
@@ -61,7 +61,7 @@ CASE(together, "What happens within a while is told together, to each feed what 
     CHECK_HAS("\"b\"", text);
 }
 
-CASE(before_its_time, "A feed is told nothing that happened before it began.")
+CASE(before_its_time, "A feed gets nothing that happened before it began.")
 {
     int older, newer;
 
@@ -76,7 +76,7 @@ CASE(before_its_time, "A feed is told nothing that happened before it began.")
     CHECK_LACKS("\"a\"", rig_read(one.rig, newer, NULL));
 }
 
-CASE(many_at_once, "More events than are kept for later are told at once, each in its turn.")
+CASE(many_at_once, "More events than are kept for later are sent at once, each in its turn.")
 {
     const char *text;
     char name[16];

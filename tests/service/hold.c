@@ -194,7 +194,7 @@ CASE(counted_from_sending, "The deadline counts from the sending: connecting cos
     end();
 }
 
-CASE(late_grant, "A grant that comes too late is deleted, and asked for with another id.")
+CASE(late_grant, "A grant that comes too late is deleted, and requested with another id.")
 {
     char first[SERVICE_REQUEST_MAX];
 
@@ -209,7 +209,7 @@ CASE(late_grant, "A grant that comes too late is deleted, and asked for with ano
     end();
 }
 
-CASE(reconnect, "A stream that is told to reconnect comes back with its grant and its fence.")
+CASE(reconnect, "A stream that is sent `reconnect` comes back with its grant and its fence.")
 {
     begin_held();
     pass(2000);
@@ -224,7 +224,7 @@ CASE(reconnect, "A stream that is told to reconnect comes back with its grant an
     end();
 }
 
-CASE(returns, "A lock whose stream was cut is lost at its deadline, and asked for until then.")
+CASE(returns, "A lock whose stream was cut is lost at its deadline, and requested until then.")
 {
     begin_held();
     pass(2000);
@@ -276,13 +276,13 @@ CASE(silence, "A stream that is silent when a renewal was due is given up for an
     end();
 }
 
-CASE(jeopardy, "A service that tells of a renewal that failed is left to try again.")
+CASE(jeopardy, "A service that reports a renewal that failed is left to try again.")
 {
     begin_held();
     pass(4000);
     send_event("jeopardy", "\"after_ms\":4000,\"remaining_ms\":7000,\"code\":\"NOQUORUM\"");
     CHECK(state->jeopardy);
-    CHECK_INT(TTL_MS - 4000, left_ms()); /* what was told before stands */
+    CHECK_INT(TTL_MS - 4000, left_ms()); /* what was sent before stands */
     pass(4000);
     CHECK_INT(1, far.begun);
     send_event("recovered", "\"after_ms\":8000,\"remaining_ms\":12000");

@@ -68,7 +68,8 @@ CASE(objects, "The members of an object come in their order, with what they are.
     CHECK_INT(0, read_all("{}", 2));
 }
 
-CASE(sole, "An object with one member of a name is told from others, and from no object.")
+CASE(sole,
+     "An object with one member of a name is distinguished from others, and from no object.")
 {
     struct rl_json_value value;
 

@@ -118,7 +118,7 @@ CASE(asks_otherwise,
                 "[9] again delete         -> remember UNKNOWN, answer STOP: OVER\n");
 }
 
-CASE(renewed, "A renewal asks a majority, and one that is not confirmed is not rolled back.")
+CASE(renewed, "A renewal goes to a majority, and one that is not confirmed is not rolled back.")
 {
     lease_trace("[0] post                     -> extend: RENEWING\n"
                 "[4] extended until=30000     -> note held, answer HELD 4+29695: OVER\n");
@@ -194,8 +194,7 @@ CASE(stream_cut, "A stream that this side cut is left, unless no byte of its gra
                 "UNDONE\n");
 }
 
-CASE(stream_left,
-     "A local stream that asks to be left has its grant at once, and is left on close.")
+CASE(stream_left, "A local stream with `leave` has its grant at once, and is left on close.")
 {
     lease_trace("[0] put stream leave           -> remember WAITS, start: WAITING\n"
                 "[1] acquired until=30000       -> remember STREAMS, "

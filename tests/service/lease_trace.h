@@ -7,7 +7,7 @@
  * event: put, resume, post, delete (the request itself); `again` before one of them: another
  * request of the id; queued N, acquired, extended, released, lost, sent, gone, cut, tick,
  * ruled, drain, failed. word: an error of the library; stream, tcp (else local), leave; eof,
- * draining, GRANTED or ENDED (what is remembered), other (it asks for something else, or by
+ * draining, GRANTED or ENDED (what is remembered), other (it requests something else, or by
  * another name), waited (it has ended a wait), streams (its Grant is that of a stream),
  * ungranted (it has none), full (no room), denied (no right), unseen, written, older, until=MS
  * (the deadline of the lock).

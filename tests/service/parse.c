@@ -125,7 +125,7 @@ CASE(requests, "Complete requests of every method are understood.")
            "GET / fields=3");
 }
 
-CASE(unfinished, "A request that is not complete asks for more.")
+CASE(unfinished, "A request that is not complete needs more.")
 {
     expect("", "more");
     expect("GET / HT", "more");

@@ -69,7 +69,7 @@ void rig_await_connections(struct rig *rig, unsigned most);
 const char *rig_read(struct rig *rig, int fd, bool *ended);
 /* A client sends it, and has all of the answer that comes at once. */
 const char *rig_exchange(struct rig *rig, int fd, const char *text);
-/* Turns until the client has been told `needle`, or fails. All that came; where connections
+/* Turns until the client has been sent `needle`, or fails. All that came; where connections
  * may break NULL if it ended before. */
 const char *rig_read_until(struct rig *rig, int fd, const char *needle);
 /* Turns until the server has closed the connection, or fails. Bytes that came

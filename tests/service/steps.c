@@ -106,7 +106,7 @@ CASE(stream_gone_behind_its_place,
     await_nodes(0);
 }
 
-CASE(gone_when_told, "A grant of which a byte was sent stays when its client is gone.")
+CASE(gone_when_sent, "A grant of which a byte was sent stays when its client is gone.")
 {
     int fd;
 
@@ -144,7 +144,7 @@ static void check_not_renewed(int fd)
 }
 
 CASE(unacknowledged_is_not_renewed,
-     "A TCP stream is not renewed while anything that it was told is not acknowledged.")
+     "A TCP stream is not renewed while anything that it was sent is not acknowledged.")
 {
     char grant[LEASE_GRANT_MAX + 1];
     int fd;
@@ -163,7 +163,7 @@ CASE(unacknowledged_is_not_renewed,
     check_not_renewed(fd);
 }
 
-CASE(silence_ends, "A TCP stream that is not renewed is told lost when its time is over.")
+CASE(silence_ends, "A TCP stream that is not renewed is sent `lost` when its time is over.")
 {
     const char *text;
     int fd;
@@ -176,7 +176,7 @@ CASE(silence_ends, "A TCP stream that is not renewed is told lost when its time 
     await_nodes(0);
 }
 
-/* What a stream was told with `reconnect`; it has ended. */
+/* What a stream was sent with `reconnect`; it has ended. */
 static const char *read_reconnect(int fd)
 {
     const char *text =

@@ -44,7 +44,7 @@ CASE(stream_left, "The close of a stream by its client is noticed at once.")
     CHECK_STR("begin /stream; gone; ", rig_trace(rig));
 }
 
-CASE(stream_marks, "A handler can tell whether a byte of an event was sent.")
+CASE(stream_marks, "A handler can see whether a byte of an event was sent.")
 {
     struct rig *rig = rig_begin(NULL);
     int fd = rig_request(rig, rig_get("/stream"));

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a client may do: rules, tokens, and what a principal without a right is told."""
+"""What a client may do: rules, tokens, and what a principal without a right gets."""
 import os
 import re
 import stat

@@ -27,7 +27,7 @@ class Audit(Case):
     def setUp(self):
         self.client, self.name = self.daemon.client(), fresh()
 
-    def told(self, **fields):
+    def logged(self, **fields):
         """The only line with these fields, without its time and sender."""
         record, = self.daemon.audited(**fields)
         return brief(record)
@@ -46,21 +46,21 @@ class Audit(Case):
         self.assertEqual(record['listener'], 'unix:' + self.daemon.socket)
         self.assertRegex(record['time'], r'^20[0-9-]+T[0-9:]+\.[0-9]{3}Z$')
         self.assertEqual(self.client.release(held).status, 204)
-        self.assertEqual(self.told(name=self.name, event='released'), self.line('released', **about))
+        self.assertEqual(self.logged(name=self.name, event='released'), self.line('released', **about))
         self.assertEqual(self.client.release(held).status, 410)
-        self.told(name=self.name, event='released')  # is still the only one
+        self.logged(name=self.name, event='released')  # is still the only one
 
     def test_break_and_loss(self):
         """A break is a line, and so is the loss that the holder's renewal finds."""
         held = self.client.acquire(self.name, label='web 2')
         about = dict(name=self.name, label='web 2', fence=held['fence'])
         self.assertEqual(self.client.evict(self.name).status, 200)
-        self.assertEqual(self.told(event='broken', name=self.name), self.line('broken', **about))
+        self.assertEqual(self.logged(event='broken', name=self.name), self.line('broken', **about))
         self.assertEqual(self.client.renew(held).status, 410)
-        self.assertEqual(self.told(event='lost', name=self.name), self.line('lost', **about, reason='LOST'))
+        self.assertEqual(self.logged(event='lost', name=self.name), self.line('lost', **about, reason='LOST'))
 
     def test_break_unnoticed(self):
-        """A break is its only line, if the holder never asks again: the end of its time is none."""
+        """A break is its only line, if the holder never comes again: the end of its time is none."""
         before = self.daemon.metric('leases', way='lease', state='held')
         self.client.acquire(self.name, ttl_ms=2000)
         self.assertEqual(self.client.evict(self.name).status, 200)
@@ -71,7 +71,7 @@ class Audit(Case):
         """A denial names its principal, if it has one, and its address, listener and path."""
         port = self.daemon.port
         self.daemon.client('ci').acquire('not/mine')
-        self.assertEqual(self.told(event='denied', name='not/mine'),
+        self.assertEqual(self.logged(event='denied', name='not/mine'),
                          self.line('denied', 'not/mine', reason='FORBIDDEN', principal='token:ci'))
         self.daemon.client('guess').get('/v1/locks')
         Client(port).get('/v1/locks?a=b', Host='rebound.example')
@@ -82,7 +82,7 @@ class Audit(Case):
             self.assertEqual((record['listener'], record['path']), (f'127.0.0.1:{port}', '/v1/locks'))
 
     def test_made_up(self):
-        """The grant of a lease that ended, under another id, tells of no loss."""
+        """The grant of a lease that ended, under another id, notes no loss."""
         held = self.client.acquire(self.name)
         self.client.evict(self.name)
         self.client.renew(held)
@@ -214,7 +214,7 @@ class Denials(Case):
             deny()
             records = self.daemon.audited(reason='UNAUTHORIZED')
             return asked == sum(1 + record.get('left_out', 0) for record in records)
-        until(all_are_counted, 'a line that tells how many were left out')
+        until(all_are_counted, 'a line with how many were left out')
         self.assertEqual(self.daemon.metric('denied_total'), asked + 1)
 
 

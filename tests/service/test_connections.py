@@ -138,7 +138,7 @@ class Connections(Case):
                          (204, None, None))
 
     def test_continue(self):
-        """A client that expects 100-continue is told to go on."""
+        """A client that expects 100-continue is sent 100."""
         head, body = self.put('{"a":1}', 'Expect: 100-continue\r\n').split('{')
         with self.clients[0].open() as raw:
             raw.sendall(head.encode())

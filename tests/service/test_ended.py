@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What was ended stays ended, and is told so: while renewals are under way, and with nodes down."""
+"""What was ended stays ended, and is answered so: while renewals are under way, and with nodes down."""
 from client import fresh
 from daemon import ME, Case, Pair
 from relay import Relay
@@ -102,7 +102,7 @@ class StreamDown(Pair):
     options = UnderWay.options
 
     def test_streams(self):
-        """With one of three nodes down, a stream that is gone is told so, also coming back."""
+        """With one of three nodes down, a stream that is gone ends with `lost`, also coming back."""
         held, left = self.first.hold(self.name, ttl_ms=BRIEF_MS), self.daemon.client('far').hold(fresh())
         held.find('granted')
         grant = left.find('granted')['grant']

@@ -91,7 +91,7 @@ class Trouble(Case):
     own_servers = True
 
     def test_nodes(self):
-        """A feed begins with the state of each node; a stream in trouble and a lost node are told."""
+        """A feed begins with the state of each node; a stream in trouble and a lost node are sent."""
         client = self.daemon.client()
         feed = client.feed()
         self.addCleanup(feed.close)

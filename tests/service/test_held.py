@@ -86,7 +86,7 @@ class Held(Holding, Pair):
         self.assertEqual(self.verdict(self.first, stream.lease), (410, 'ENDED'))
 
     def test_lost(self):
-        """A stream whose key is gone from the nodes is told so, and ends."""
+        """A stream whose key is gone from the nodes is sent `lost`, and ends."""
         stream, lost = self.hold(self.first, ttl_ms=BRIEF_MS), self.daemon.metric('lost_total')
         self.nodes.delete(self.name)
         self.ends(stream, 410, 'LOST')
@@ -94,7 +94,7 @@ class Held(Holding, Pair):
         self.assertEqual(self.first.acquire(self.name, stream.lease).status, 410)
 
     def test_comments(self):
-        """A stream is told a comment now and then, while it waits and while it holds."""
+        """A stream is sent a comment now and then, while it waits and while it holds."""
         streams = self.hold(self.first), self.wait()[0]
         for stream in streams:
             while stream.response.readline() != b': alive\n':
@@ -108,7 +108,7 @@ class Held(Holding, Pair):
         self.assertEqual(self.first.acquire(self.name, wait_ms=60000).status, 422, 'longer than a lease may')
 
     def test_refused_later(self):
-        """A wait that ends after the stream has begun is told as lost, with its status."""
+        """A wait that ends after the stream has begun is reported as lost, with its status."""
         self.hold(self.first)
         self.ends(self.wait(wait_ms=2000)[0], 423, 'TIMEOUT')
 
@@ -140,7 +140,7 @@ class Held(Holding, Pair):
         self.until_on(0)
 
     def test_left(self):
-        """The close of a stream behind TCP, or of one that asks to be left, leaves it to its TTL."""
+        """The close of a stream behind TCP, or of one with `leave`, leaves it to its TTL."""
         for client, terms in (self.far, {}), (self.first, {'leave': True}):
             stream = self.hold(client, **terms)
             self.leaves(stream, self.daemon)
@@ -158,7 +158,7 @@ class Held(Holding, Pair):
             self.assertEqual(client.acquire(self.name, stream.lease).verdict, (409, 'YOURS'))
 
     def test_superseded(self):
-        """A repeated PUT takes the wait of a stream over, and the older one is told so."""
+        """A repeated PUT takes the wait of a stream over, and the older one ends with its code."""
         holder = self.hold(self.first)
         first, _ = self.wait()
         second, _ = self.wait(first.lease)
@@ -229,7 +229,7 @@ class Held(Holding, Pair):
                             'Content-Type: application/json\r\nContent-Length: 16\r\n\r\n{"ttl_ms":50000}'.encode())
                 raw.shutdown(socket.SHUT_WR)
             self.assertEqual(raw.recv(1), b'')
-        self.first.look(self.name)  # on the connections on which it would have been asked for
+        self.first.look(self.name)  # on the connections on which it would have been requested
         self.assertTrue(1 <= self.nodes.left_ms(1, self.name) <= 30000)
 
     def test_proxies(self):
@@ -275,11 +275,11 @@ class Silence(Holding, Case):
         self.daemon.until_metric(0, 'leases', way='stream', state='held')
 
     def test_drained(self):
-        """A close between the drain and `reconnect` is told apart by what was left."""
+        """A close between the drain and `reconnect` is recognised by what was left."""
         daemon = self.start_ready(*self.options, '--drain', '30')
         stream = self.hold(daemon.client())
         with self.nodes.hung(2, 3):
-            # The renewal of the drain has no majority for a while, and the stream is not told yet.
+            # The renewal of the drain has no majority for a while, and the stream gets nothing yet.
             daemon.signal(signal.SIGTERM)
             daemon.until_logged('ending: ')
             stream.close()

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The rules of leases: one id is one acquisition, on whatever replica, and what a majority did not
-confirm is not told."""
+confirm is not answered with success."""
 import base64
 import hashlib
 import socket
@@ -155,7 +155,7 @@ class Leases(Pair):
                                    (dict(kind='mutex'), dict(kind='shared'), 'YOURS'),
                                    (slots(2), slots(1), 'YOURS'), (owner('x'), owner('y'), 'YOURS'),
                                    (dict(fenced=False), dict(fenced=True), 'YOURS'),
-                                   # What does not change what is held, or what the answer tells.
+                                   # What does not change what is held, or what is in the answer.
                                    (dict(label='x'), dict(label='y', ttl_ms=5000), 'SUPERSEDED')):
             self.daemon.until_metric(0, 'waiters')
             first = self.daemon.begin_wait(self.name, **terms)
@@ -189,7 +189,7 @@ class Leases(Pair):
         self.assertEqual(self.nodes.on(self.name), 3)
 
     def test_eof(self):
-        """A PUT behind which its client has closed asks no node."""
+        """A PUT behind which its client has closed sends to no node."""
         name, other, seen = fresh('behind-which-is-eof'), fresh('afterwards'), b''
         with socket.create_connection(('127.0.0.1', self.nodes.ports[0])) as monitor, self.first.open() as raw:
             monitor.sendall(b'MONITOR\r\n')

@@ -140,14 +140,14 @@ class Page(Case):
     def rights(self):
         self.page.look(1100, 800)
         self.page.open(f'http://127.0.0.1:{self.port}/')
-        self.check('without a token the page asks for one', self.page.when('!document.querySelector("#ask").hidden'))
+        self.check('without a token the page requests one', self.page.when('!document.querySelector("#ask").hidden'))
         self.check('   and shows nothing', self.page.evaluate('document.querySelector("#status").hidden'))
         self.check('   the field has a label and the focus', self.page.evaluate(
             'document.activeElement.id === "token" && document.activeElement.labels[0].textContent === "Bearer token"'))
         self.sign_in('nonsense')
-        self.check('a token that is wrong is told', self.page.when('/does not know this token/.test(document.querySelector("#why").textContent)'))
+        self.check('a token that is wrong is reported', self.page.when('/does not know this token/.test(document.querySelector("#why").textContent)'))
         self.sign_in('secret-of-worker')
-        self.check('a token without the right to read is told', self.page.when('/No rule gives this token the right to read/.test(document.querySelector("#why").textContent)'))
+        self.check('a token without the right to read is reported', self.page.when('/No rule gives this token the right to read/.test(document.querySelector("#why").textContent)'))
         self.put('shop/basket', label='till 4', ttl_ms=60000)
         self.put('billing/nightly', label='web1 invoice run', ttl_ms=60000)
         self.sign_in('secret-of-reader')
@@ -239,7 +239,7 @@ class Page(Case):
     def trouble(self):
         self.within('a node that is lost', lambda: self.nodes.dev('kill', 1), VERDICT + ' === "4 of 5 vote, 3 needed"')
         self.check('   its row says so', self.page.when('[...document.querySelectorAll("#nodes tbody tr")].some(r => /down/.test(r.innerText) && /refused/i.test(r.innerText))'))
-        self.check('   a screen reader is told', '4 of 5 vote' in self.announced(), self.announced())
+        self.check('   a screen reader gets it', '4 of 5 vote' in self.announced(), self.announced())
         self.words()
         stream = self.client.hold('shop/till', label='till 9', ttl_ms=4000)
         self.within('a stream that holds', lambda: None, row('locks', 'shop/till') + ' !== null')
@@ -250,7 +250,7 @@ class Page(Case):
               self.page.evaluate('document.body.innerText'))
         self.check('   why', 'too few nodes answer' in self.page.evaluate(row('trouble', 'shop/till'))[4], self.page.evaluate(row('trouble', 'shop/till')))
         self.check('a lock that is lost', self.page.when(row('trouble', 'shop/till') + '?.[1] === "lost"'), self.page.evaluate('document.body.innerText'))
-        self.check('   the loss is told', 'shop/till: lost' in self.announced(), self.announced())
+        self.check('   the loss is reported', 'shop/till: lost' in self.announced(), self.announced())
         self.nodes.dev('start', 1, 2, 3)
         quarantined = '[...document.querySelectorAll("#nodes tbody tr")].filter(r => /^in [0-9]/.test(r.cells[3].textContent) && r.cells[7].textContent).length'
         self.check('nodes that came back are in quarantine, with reason and countdown', self.page.when(quarantined + ' >= 3'),
@@ -292,7 +292,7 @@ class Page(Case):
         tables = [name for role, name in found if role == 'table']
         self.check('tables have captions', len(tables) >= 2 and all(tables), tables)
         self.check('   and their rows and columns have heads', {'columnheader', 'rowheader'} <= roles, sorted(roles, key=str))
-        self.check('changes are told politely', self.page.evaluate('document.querySelector("#said").getAttribute("aria-live")') == 'polite'
+        self.check('changes are announced politely', self.page.evaluate('document.querySelector("#said").getAttribute("aria-live")') == 'polite'
               and 'status' in roles)
         self.page.evaluate('document.querySelector(".skip").focus()')
         stops = []

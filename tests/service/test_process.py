@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The process: its command line and file, its sockets, what it tells systemd, signals, and its end."""
+"""The process: its command line and file, its sockets, what it sends to systemd, signals, and its end."""
 import os
 import re
 import shutil
@@ -106,7 +106,7 @@ class Process(Case):
             self.assertEqual(headers['X-Content-Type-Options'], 'nosniff', path)
 
     def test_systemd(self):
-        """A manager hands on a socket, and is told READY, WATCHDOG, RELOADING and STOPPING."""
+        """A manager hands on a socket, and is sent READY, WATCHDOG, RELOADING and STOPPING."""
         manager = Manager(self.path('notify'))
         self.addCleanup(manager.socket.close)
         listener = socket.create_server(('127.0.0.1', 0))
@@ -114,17 +114,17 @@ class Process(Case):
         port = listener.getsockname()[1]
         early = Client(port).begin('GET', '/livez')  # it must be served all the same
         daemon = self.start(inherited=listener, NOTIFY_SOCKET=manager.path, WATCHDOG_USEC='400000')
-        manager.until_told('READY=1')
+        manager.until_sent('READY=1')
         self.assertEqual(early.answer().status, 200)
-        manager.until_told('WATCHDOG=1')
-        manager.until_told('WATCHDOG=1')
+        manager.until_sent('WATCHDOG=1')
+        manager.until_sent('WATCHDOG=1')
         before = time.clock_gettime_ns(time.CLOCK_MONOTONIC) // 1000
         daemon.signal(signal.SIGHUP)
-        told = manager.until_told(r'RELOADING=1\nMONOTONIC_USEC=\d+')
-        self.assertTrue(before <= int(told.split('=')[2]) <= time.clock_gettime_ns(time.CLOCK_MONOTONIC) // 1000)
-        manager.until_told('READY=1')
+        sent = manager.until_sent(r'RELOADING=1\nMONOTONIC_USEC=\d+')
+        self.assertTrue(before <= int(sent.split('=')[2]) <= time.clock_gettime_ns(time.CLOCK_MONOTONIC) // 1000)
+        manager.until_sent('READY=1')
         daemon.signal(signal.SIGTERM)
-        manager.until_told('STOPPING=1')
+        manager.until_sent('STOPPING=1')
         self.assertEqual(daemon.wait(), 0)
         Client(port).open().close()  # clients of a restart wait in the manager's queue
 

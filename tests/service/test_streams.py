@@ -174,17 +174,17 @@ class Managed(Case):
 
         def begin():
             daemon = self.start('--drain', '5', inherited=listener, NOTIFY_SOCKET=manager.path)
-            manager.until_told('READY=1')
+            manager.until_sent('READY=1')
             return daemon
         daemon = begin()
-        manager.until_told('STATUS=3/3 nodes vote, 0 leases')
+        manager.until_sent('STATUS=3/3 nodes vote, 0 leases')
         threads = [threading.Thread(target=work) for _ in range(4)]
         for thread in threads:
             thread.start()
         for _ in range(2):
-            manager.until_told(r'STATUS=3/3 nodes vote, [1-9]\d* leases')
+            manager.until_sent(r'STATUS=3/3 nodes vote, [1-9]\d* leases')
             daemon.signal(signal.SIGTERM)
-            manager.until_told('STOPPING=1')
+            manager.until_sent('STOPPING=1')
             self.assertEqual(daemon.wait(), 0)
             daemon = begin()
         before = len(turns)

@@ -138,7 +138,7 @@ static bool alike(const char *a, const char *b, int64_t slack)
                      llabs(number_a - number_b) <= slack;
 
         /* Servers write numbers with a fraction in 17 digits, newer ones in as few as
-         * tell them apart. */
+         * distinguish them. */
         double real_a = strtod(a, &end_a);
         double real_b = strtod(b, &end_b);
         bool equal = size_a && end_a == a + size_a && end_b == b + size_b && real_a == real_b;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Two servers side by side: a real one, and the simulator's model. Both are asked the same, and
+ * Two servers side by side: a real one, and the simulator's model. Both get the same, and
  * the replies must agree. What depends on time (remaining lives, tokens that start at the
  * clock) may differ by what a loaded machine adds.
  */

@@ -18,7 +18,7 @@
 enum {
     CASES_MAX = 128,
     CASE_SECONDS = CHECK_SANITIZED ? 800 : 500, /* for what hangs; below the limit of ctest */
-    EXIT_SKIPPED = 77,                          /* what ctest is told to read as "skipped" */
+    EXIT_SKIPPED = 77,                          /* what ctest reads as "skipped" */
 };
 
 struct check_case {

@@ -115,7 +115,7 @@ __attribute__((noreturn, format(printf, 3, 4))) void check_fail(const char *file
 
 /*
  * What must not happen whatever the machine is doing: two holders, a token out of order, a lock
- * granted by nodes that may not vote. Such a failure is told as "unsafe".
+ * granted by nodes that may not vote. Such a failure is reported as "unsafe".
  */
 #define CHECK_NEVER(count) check_never(__FILE__, __LINE__, #count, (int64_t)(count))
 #define CHECK_REFUSED(expected, call)                                                          \

@@ -25,7 +25,7 @@ int64_t pulse_late_ms(void);
 
 /*
  * Milliseconds in which some process of the machine wanted a processor or a disk and waited for
- * it, since the machine started; 0 where the kernel does not tell. For differences around
+ * it, since the machine started; 0 where the kernel does not report. For differences around
  * something short in which the test itself has nothing to do: sleepers, such as the pulse, are
  * served first, and may be in time where a chain of processes is not.
  */

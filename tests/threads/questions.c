@@ -197,7 +197,7 @@ static uint32_t pending_most(redlock *r, size_t nodes)
 }
 
 CASE_ON(page_of_400,
-        "400 locks are asked for at once, so many at a time that nodes stay in time.",
+        "400 locks are requested at once, so many at a time that nodes stay in time.",
         .nodes = 5, .also = {REDLOCK_THREAD})
 {
     char key[32];

@@ -25,7 +25,7 @@ static void start_all(redlock *r, redlock_job jobs[JOBS])
     CHECK_INT(JOBS, i);
 }
 
-CASE_ON(close_in_flight, "Closing ends jobs that wait, are asked or were answered.",
+CASE_ON(close_in_flight, "Closing ends jobs that wait, are under way or were answered.",
         .also = {REDLOCK_THREAD})
 {
     redlock_job jobs[JOBS];

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
-# scripts/abi.sh tells a library that programs can go on using from one that breaks them.
+# scripts/abi.sh distinguishes a library that programs can go on using from one that breaks them.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 if ! command -v abidw >/dev/null || ! command -v abidiff >/dev/null; then

@@ -26,11 +26,11 @@ is 'the floor was measured with every number of callers' \
     "$(jq -r '.callers[] | select(.api == "floor") | .callers' "$tmp/bench.json" | tr '\n' ' ')" '1 4 16 64 256 '
 is 'two sizes of held locks were measured' "$(jq '.held | length' "$tmp/bench.json")" 2
 
-# What a server hears of the floor it must hear of the library too: apart from the classic release,
+# What a server gets from the floor it must get from the library too: apart from the classic release,
 # no command about a lock comes from one connection only (the library has several).
 exec {monitor}<>"/dev/tcp/127.0.0.1/$(port 1)"
 printf 'MONITOR\r\n' >&"$monitor"
-cat <&"$monitor" >"$tmp/heard" &
+cat <&"$monitor" >"$tmp/commands" &
 listener=$!
 try "$bench" -r 1 -s 0.02 --only cycles
 expect 'a run that is listened to' 0
@@ -38,7 +38,7 @@ kill "$listener"
 wait "$listener" 2>/dev/null
 exec {monitor}>&-
 forms() {
-    tr -d '\r' <"$tmp/heard" | grep -a '127[.]0[.]0[.]1' | grep -a '"redlock:bench-' | grep -av 'EVAL"\|fence\|bench-probe' |
+    tr -d '\r' <"$tmp/commands" | grep -a '127[.]0[.]0[.]1' | grep -a '"redlock:bench-' | grep -av 'EVAL"\|fence\|bench-probe' |
         sed -E 's/[0-9a-f]{40}/VALUE/g; s/bench-[0-9a-f]{8}-[0-9a-f]{4}-[0-9]{6}/NAME/g' |
         sed -E 's/^[^[]*\[[0-9]+ [^]]*:([0-9]+)\]/\1/' | sort -u | cut -d' ' -f2- | sort | uniq -c
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The tests' own tools: a server that does not hang when told to would prove nothing. */
+/* The tests' own tools: a server that does not hang on request would prove nothing. */
 #include "evil.h"
 #include "fake.h"
 #include "fixture.h"

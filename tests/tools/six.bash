@@ -27,8 +27,8 @@ done
 mount --bind "$tmp/hosts" /etc/hosts || exit 1
 trap 'kill "${servers[@]}"; wait "${servers[@]}" 2>/dev/null; umount /etc/hosts; umount /usr/local/bin 2>/dev/null; rm -rf "$tmp"' EXIT
 
-# tell K WORD...: sends a command to a server; prints the first line back.
-tell() {
+# send K WORD...: sends a command to a server; prints the first line back.
+send() {
     local fd line k=$1
     shift
     { exec {fd}<>"/dev/tcp/10.0.0.$k/6379"; } 2>/dev/null || return 1
@@ -37,13 +37,13 @@ tell() {
     exec {fd}>&-
     printf '%s' "${line%$'\r'}"
 }
-answers() { [ "$(tell "$1" PING)" = +PONG ]; }
+answers() { [ "$(send "$1" PING)" = +PONG ]; }
 for k in 1 2 3 4 5 6; do eventually answers $k || { not_ok "server $k is up"; exit 1; }; done
 
 # afresh NODES: nothing is on the servers, and those named may vote.
 afresh() {
     local k
-    for k in 1 2 3 4 5 6; do tell $k FLUSHALL >/dev/null; done
+    for k in 1 2 3 4 5 6; do send $k FLUSHALL >/dev/null; done
     "$redlock" init --yes -q --nodes "$1" >/dev/null || not_ok "redlock init --nodes $1"
 }
 

@@ -58,7 +58,7 @@ CASE_OF(remaining_times_are_noted_once, "An answer to an inquiry that was not ma
                           "[6]    2 taken 500          -> done BUSY\n"));
 
 CASE_OF(alignment_counts_once,
-        "An answer to ALIGN counts once, and only from a node that was asked.",
+        "An answer to ALIGN counts once, and only from a node that it was sent to.",
         trace_run(&fenced, "[0]    acquire 1000        -> send ACQUIRE 123\n"
                            "[1]    1 granted @5\n"
                            "[2]    3 granted @7        -> send ALIGN 1\n"

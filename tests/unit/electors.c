@@ -155,7 +155,7 @@ CASE(one_elector_two_addresses, "E2: an elector counts once, by the id that it s
     CHECK(!receive(0, 'a', 1, "A", 1000));
     CHECK(!receive(3, 'a', 1, "A", 1100));
     CHECK_INT(0, vouch_ms());
-    /* And its word is the one that was asked for last. */
+    /* And its word is the one that was requested last. */
     CHECK(receive(1, 'b', 1, "A", 1000));
     receive(3, 'a', 2, "B", 1300);
     CHECK_INT(0, vouch_ms());
@@ -169,7 +169,8 @@ CASE(strangers_are_no_electors, "E2: an id that the set does not list counts for
     CHECK(receive(2, 'b', 1, "A", 1000));
 }
 
-CASE(a_majority_of_the_list, "E2: a majority is one of the listed number, not of those asked.")
+CASE(a_majority_of_the_list,
+     "E2: a majority is one of the listed number, not of those that were sent to.")
 {
     begin(3, "abcde");
     receive(0, 'a', 1, "A", 1000);
@@ -188,7 +189,7 @@ CASE(before_the_list_nothing_counts, "E2: without the list of the set no elector
 }
 
 CASE(the_list_may_say_otherwise,
-     "E5: a term that others than the list had named is heard anew, and greeted after that.")
+     "E5: a term that others than the list had named is learned anew, and greeted after that.")
 {
     electors = (struct rl_electors){.count = 3};
     receive(0, 'x', 9, "A", 1000);
@@ -212,7 +213,7 @@ CASE(electors_that_go_back, "E12: an earlier epoch of a majority is a term, not 
     CHECK(!electors.rose);
     CHECK_INT(1, electors.went_back_count);
     CHECK_INT(3100, vouch_ms()); /* it is vouched for, and has its quarantine */
-    /* One time is told once, however often it is said. */
+    /* One time is reported once, however often it is answered. */
     CHECK(!receive(2, 'c', 4, "B", 1200));
     CHECK(!receive(0, 'a', 4, "B", 2100));
     CHECK_INT(1, electors.went_back_count);
@@ -336,7 +337,7 @@ CASE(a_stamp_admits,
     CHECK_INT(15 * RL_NS_PER_S, rl_guard_ends_ns(&guard));
     rl_guard_stamped(&guard, 0, 15 * RL_NS_PER_S);
     CHECK(rl_guard_check_vote(&guard, 15 * RL_NS_PER_S));
-    /* The next connection asks again. */
+    /* The next connection requests again. */
     greet("5@A", "r2", "r1:p1 5@A", 20);
     CHECK(!rl_guard_check_vote(&guard, 20 * RL_NS_PER_S));
     CHECK(rl_guard_awaits_stamp(&guard));
@@ -354,7 +355,7 @@ CASE(an_attestation_of_another_incarnation,
 }
 
 CASE(a_promoted_replica_is_young,
-     "G1: how long a promoted replica is up says nothing of what it has not heard of.")
+     "G1: how long a promoted replica is up shows nothing of what had not reached it.")
 {
     struct rl_facts facts = facts_of("r1", "");
 

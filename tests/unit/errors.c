@@ -93,7 +93,7 @@ static size_t cut_behind_probe(char *text)
 }
 
 CASE(drops_and_says_so,
-     "A reader that stops loses lines, is told how many, and delays nothing.")
+     "A reader that stops loses lines, gets a line with how many, and delays nothing.")
 {
     static char text[READ_MAX];
     size_t written = LINES, used = 0, seen;

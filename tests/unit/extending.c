@@ -110,7 +110,7 @@ CASE(a_renewal_waits_for_no_proof_in_vain,
 }
 
 CASE(a_straggler_completes_the_proof,
-     "A7: a missing key that is told after the renewal was judged failed ends the hold.")
+     "A7: a missing key that is reported after the renewal was judged failed ends the hold.")
 {
     trace_run(&five, HELD_BY_THREE "[500]  extend 1000   -> send EXTEND 12345\n"
                                    "[501]  12 missing\n"

@@ -314,7 +314,7 @@ CASE(a_slow_sample_is_no_step,
 }
 
 CASE(findings_are_about_what_is_known,
-     "G7: the warnings follow from what the node tells, and from nothing else.")
+     "G7: the warnings follow from what the node reports, and from nothing else.")
 {
     struct rl_facts of_nodes[3] = {healthy(100), healthy(100), healthy(100)};
     struct rl_clock_window windows[3] = {

@@ -153,7 +153,7 @@ CASE_OF(a_failed_renewal_repairs_nothing, "A8: a renewal without a quorum repair
                                            "[335]  23 refused     -> jeopardy\n"));
 
 CASE_OF(jeopardy_and_recovery,
-        "A10: jeopardy is told once when it begins and once when it ends.",
+        "A10: jeopardy is reported once when it begins and once when it ends.",
         trace_run(&renewing, HELD_BY_THREE "[334]  timer          -> send EXTEND 12345\n"
                                            "[335]  123 refused    -> jeopardy\n"
                                            "[385]  timer          -> send EXTEND 12345\n"
@@ -179,8 +179,8 @@ CASE(late_answers_complete_a_renewal,
                                        "[550]  timer          -> send EXTEND 12345\n");
 }
 
-CASE_OF(lost_is_told_before_the_end,
-        "A10: the loss is told with a lead before the end of the validity.",
+CASE_OF(lost_is_reported_before_the_end,
+        "A10: the loss is reported with a lead before the end of the validity.",
         trace_run(&renewing, HELD_BY_THREE "[937]  remaining 51\n"
                                            "[938]  timer  -> lost\n"
                                            "[938]  remaining 0\n"));

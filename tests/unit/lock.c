@@ -39,8 +39,8 @@ CASE_OF(quorum_after_the_validity_is_no_lock,
                           "[988]   state ended\n"
                           "[988]   remaining 0\n"));
 
-CASE(valid_until_its_loss_would_be_told,
-     "A3: a quorum wins until the moment when its loss would be told.")
+CASE(valid_until_its_loss_would_be_reported,
+     "A3: a quorum wins until the moment when its loss would be reported.")
 {
     trace_run(&three, "[0]     acquire 1000        -> send ACQUIRE 123\n"
                       "[10]    1 granted\n"
@@ -161,24 +161,24 @@ CASE(nothing_is_tried_after_the_wait,
     trace_run(&three, "[30]   acquire 1000 wait -10 yields -> done TIMEOUT\n");
 }
 
-CASE(untold_in_time_is_taken_back,
+CASE(too_late_is_taken_back,
      "A9: a hold not delivered before the deadline is rolled back without a loss.")
 {
     trace_run(&three, "[0]    acquire 1000 wait 20 -> send ACQUIRE 123\n"
                       "[1]    1 granted\n"
                       "[2]    2 granted    -> done OK\n"
-                      "[21]   untold       -> send ROLLBACK 123\n"
+                      "[21]   too-late     -> send ROLLBACK 123\n"
                       "[21]   state ended\n"
                       "[21]   remaining 0\n"
                       "[22]   3 granted\n"
                       "[990]  timer\n"
                       "[991]  extend 1000  -> done LOST\n");
-    /* Lost meanwhile, of which the owner hears nothing either. */
+    /* Lost meanwhile, of which the owner gets nothing either. */
     trace_run(&three, "[0]    acquire 1000 wait 20 -> send ACQUIRE 123\n"
                       "[1]    1 granted\n"
                       "[2]    2 granted    -> done OK\n"
                       "[938]  timer        -> lost\n"
-                      "[940]  untold       -> send ROLLBACK 123\n"
+                      "[940]  too-late     -> send ROLLBACK 123\n"
                       "[990]  timer\n");
 }
 

@@ -39,7 +39,7 @@ CASE(a_minority_of_offers_is_no_ticket,
 }
 
 CASE_OF(refusals_may_bring_the_tickets,
-        "Refusals that offer tickets save the round that asks for one.",
+        "Refusals that offer tickets save the round that requests one.",
         trace_run(&three, "[0]   acquire 1000 wait forever -> send ACQUIRE 123\n"
                           "[1]   1 taken 900 #7\n"
                           "[1]   2 taken 900 #9       -> send ROLLBACK 123, send ACQUIRE 123\n"
@@ -90,7 +90,7 @@ CASE_OF(waits_for_who_is_ahead,
                           "[2]   timer-at 404\n"));
 
 CASE(woken_by_the_first_message,
-     "A woken waiter asks all nodes at once, and leaves the queue when it wins.")
+     "A woken waiter sends to all nodes at once, and leaves the queue when it wins.")
 {
     trace_run(&three, QUEUED "[10]  wake 2        -> send ACQUIRE 123\n"
                              "[11]  21 granted    -> done OK\n"
@@ -111,7 +111,7 @@ CASE(woken_by_the_first_message,
 }
 
 CASE_OF(asks_again_where_the_release_comes_later,
-        "A node that refused is asked again with the same value after its wake-up.",
+        "A node that refused gets another request with the same value after its wake-up.",
         trace_run(&three, QUEUED "[10]  wake 2        -> send ACQUIRE 123\n"
                                  "[11]  2 granted\n"
                                  "[11]  13 taken 800 place=1\n"
@@ -159,7 +159,7 @@ CASE_OF(too_few_answers_give_the_place_up,
                                  "[41]  timer         -> send ACQUIRE 123\n"));
 
 CASE_OF(a_node_repeats_itself_for_ever,
-        "A node that always wakes and refuses is asked a bounded number of times.",
+        "A node that always wakes and refuses gets a bounded number of requests.",
         trace_run(&three, QUEUED "[10]  wake 2 -> send ACQUIRE 123\n"
                                  "[10]  2 granted\n"
                                  "[10]  1 taken\n"
@@ -223,7 +223,7 @@ CASE(only_the_first_of_a_client_is_sent,
 }
 
 CASE_OF(what_we_hold_ourselves_is_not_tried,
-        "A waiter whose own client holds the lock asks for a ticket a moment later.",
+        "A waiter whose own client holds the lock requests a ticket a moment later.",
         trace_run(&three, "[0]   acquire 1000 wait 100 parked\n"
                           "[5]   unpark holds\n"
                           "[5]   timer-at 6\n"

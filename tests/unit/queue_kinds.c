@@ -9,7 +9,7 @@ static const struct trace_options nested = {
     .node_count = 3, .terms = {.kind = REDLOCK_REENTRANT, .fenced = true}};
 
 CASE(a_semaphore_tries_the_slot_that_is_free,
-     "A semaphore refused on one slot tries the free slot it was told of.")
+     "A semaphore refused on one slot tries the free slot that the refusal named.")
 {
     trace_run(&slots, "[0]   acquire 1000         -> send ACQUIRE 123\n"
                       "[0]   slot 1\n"
@@ -36,7 +36,7 @@ CASE(a_step_may_ask_three_things,
 }
 
 CASE_OF(a_nested_hold_has_the_token_of_the_first,
-        "A nested hold waits for a quorum that tells the first hold's token.",
+        "A nested hold waits for a quorum that has the first hold's token.",
         trace_run(&nested, "[0]   acquire 1000        -> send ACQUIRE 123\n"
                            "[1]   1 granted @99\n"
                            "[1]   2 granted @42 owners=41\n"
@@ -60,7 +60,7 @@ CASE(a_leftover_of_the_owner_gives_no_token,
                        "[51]  token 99\n");
 }
 
-CASE_OF(a_hold_beside_holds_of_its_owner_is_told_to_the_next,
+CASE_OF(a_hold_beside_holds_of_its_owner_passes_the_slot_on,
         "Nodes that disagree about an owner's token are all aligned to the new one.",
         trace_run(&nested, "[0]   acquire 1000        -> send ACQUIRE 123\n"
                            "[1]   1 granted @44 owners=40\n"
@@ -96,7 +96,7 @@ CASE(a_late_grant_during_alignment_gets_the_token,
                        "[3]   state aligning\n"
                        "[4]   1 granted            -> done OK\n"
                        "[4]   token 7\n");
-    /* It has the token for its counter, but tells another to the owner's next hold. */
+    /* It has the token for its counter, but gives another to the owner's next hold. */
     trace_run(&nested, "[0]   acquire 1000         -> send ACQUIRE 123\n"
                        "[1]   1 granted @5\n"
                        "[2]   3 granted @7         -> send ALIGN 1\n"

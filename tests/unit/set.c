@@ -11,9 +11,9 @@
 #define A "aaaaaaaaaaaaaaaa:0000000000000001"
 #define B "bbbbbbbbbbbbbbbb:0000000000000001"
 #define THESE "ffffffffffffffff:1234567890abcdef"
-#define TOLD "ffffffffffffffff~1234567890abcdef" /* by a client */
+#define RESTORED "ffffffffffffffff~1234567890abcdef" /* by a client */
 
-/* What the nodes say, one word each: "" none, "-" not heard yet, "!" an error. */
+/* What the nodes say, one word each: "" none, "-" not answered yet, "!" an error. */
 #define ANSWERS(...)                                                                           \
     const char *const words[] = {__VA_ARGS__};                                                 \
     enum { COUNT = sizeof words / sizeof words[0] };                                           \
@@ -124,15 +124,15 @@ CASE(nodes_that_have_forgotten,
 {
     COUNTS("YYY", "", THESE "/3", "", "");
     COUNTS("YYY", "", THESE "/3", THESE "/3", "");
-    COUNTS("YYY", "", THESE "/3", TOLD "/3", "");
-    COUNTS("YYs", "", TOLD "/3", THESE "/3", B "/3");
+    COUNTS("YYY", "", THESE "/3", RESTORED "/3", "");
+    COUNTS("YYs", "", RESTORED "/3", THESE "/3", B "/3");
     COUNTS("sYY0", "", THESE "/4", A "/4", A "/4", "");
     COUNTS("n00", "", THESE "/5", "", "");
     COUNTS("h00", "", THESE "/3?", "", "");
 }
 
 CASE(nodes_that_do_not_tell,
-     "G8: beside a node that refuses to tell its set, only nodes of a set count.")
+     "G8: beside a node that refuses to report its set, only nodes of a set count.")
 {
     COUNTS("YYu", "", A "/3", A "/3", "!");
     COUNTS("Yu0", "", A "/3", "!", "");
@@ -181,15 +181,16 @@ CASE(names_of_nodes, "G8: names are known in any order, unless only some of them
     CHECK_INT(16, strlen(names_of("n1:1", "[2001:db8::1]:1", "10.0.0.1:1")));
 }
 
-CASE(told_sets, "G8: a set that a client has told is the same set, and known as told.")
+CASE(restored_sets,
+     "G8: a set that a client has restored is the same set, and known as restored.")
 {
-    char set[RL_SET_MAX] = THESE "/3", told[RL_SET_MAX];
+    char set[RL_SET_MAX] = THESE "/3", restored[RL_SET_MAX];
     struct rl_set_answer answer = {0};
     rl_set_answer_read(&answer, rl_slice_of(set));
     CHECK(!answer.by_client);
-    rl_set_write_restored(set, told);
-    CHECK_STR(TOLD "/3", told);
-    rl_set_answer_read(&answer, rl_slice_of(told));
+    rl_set_write_restored(set, restored);
+    CHECK_STR(RESTORED "/3", restored);
+    rl_set_answer_read(&answer, rl_slice_of(restored));
     CHECK(answer.by_client);
     CHECK_STR(set, answer.set);
     rl_set_answer_read(&answer, (struct rl_slice){"", 0});
@@ -228,9 +229,9 @@ CASE(init_keeps_or_draws, "G8: init keeps a set that all say, else draws; it spl
     PLAN(RL_SET_DRAW, THESE "/3", "", "");  /* the others have forgotten */
     PLAN(RL_SET_DRAW, THESE "/3", THESE "/3", "");
     PLAN(RL_SET_KEEP, THESE "/3", "-", ""); /* not all are there to be a new one */
-    PLAN(RL_SET_KEEP, THESE "/3", "-", TOLD "/3");
-    PLAN(RL_SET_DRAW, TOLD "/3", TOLD "/3", TOLD "/3");
-    PLAN(RL_SET_DRAW, THESE "/3", THESE "/3", TOLD "/3");
+    PLAN(RL_SET_KEEP, THESE "/3", "-", RESTORED "/3");
+    PLAN(RL_SET_DRAW, RESTORED "/3", RESTORED "/3", RESTORED "/3");
+    PLAN(RL_SET_DRAW, THESE "/3", THESE "/3", RESTORED "/3");
     PLAN(RL_SET_DRAW, THESE "/3", A "/3", A "/3");
     PLAN(RL_SET_DRAW, THESE "/3?", "", "");
     PLAN(RL_SET_DRAW, "", "", "");

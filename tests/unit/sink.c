@@ -153,7 +153,7 @@ CASE(hung, "A disk that hangs holds up no line; what finds no room in the queue 
     CHECK_INT(put - 99, count_lines(path, LINE));
 }
 
-CASE(hung_end, "The end waits for a disk that hangs as long as it is told, and for no longer.")
+CASE(hung_end, "The end waits for a disk that hangs as long as it may, and for no longer.")
 {
     char path[256];
     struct rl_sink *sink = open_sink(path, sizeof path);

@@ -63,7 +63,7 @@ CASE(missing_voids_the_right,
 }
 
 CASE_OF(missing_voids_a_right_not_used_yet,
-        "E13: the same when the answer of the old server comes after the new term was heard.",
+        "E13: the same when the answer of the old server comes after the new vouch.",
         trace_run(&alone, HELD "[3000] timer             -> send EXTEND 1\n"
                                "[3001] term 1 later\n"
                                "[3002] 1 lacking         -> jeopardy\n"
@@ -72,7 +72,7 @@ CASE_OF(missing_voids_a_right_not_used_yet,
                                "[3453] 1 kept\n"
                                "[3453] remaining 5455\n"));
 
-CASE_OF(too_late_to_succeed, "E9: not with two seconds or less left when the term is heard.",
+CASE_OF(too_late_to_succeed, "E9: not with two seconds or less left when the vouch comes.",
         trace_run(&alone, HELD "[3000] timer             -> send EXTEND 1\n"
                                "[3001] 1 refused         -> jeopardy\n"
                                "[6890] term 1 later\n"

@@ -268,7 +268,7 @@ static void event_line(struct trace *t, char **words, int64_t now_ns, const char
         event.node = node_of(*words[1]);
         event.rose = words[2] != NULL;
         step(t, &event, expected);
-    } else if (strcmp(words[0], "untold") == 0) {
+    } else if (strcmp(words[0], "too-late") == 0) {
         event.type = RL_EVENT_TOO_LATE;
         step(t, &event, expected);
     } else if (strcmp(words[0], "abandon") == 0) {

@@ -7,7 +7,7 @@
  *     [4]  2 granted               -> done OK
  *
  * The number in brackets is the time in ms, the words are the event, what follows the arrow is
- * everything that the step must ask for. A step without an arrow must ask for nothing.
+ * everything that the step must request. A step without an arrow must request nothing.
  *
  *     acquire TTL [wait MS|forever [parked|yields]]    unpark [holds]    wake NODES [SLOT]
  *     extend TTL    release    cancel    timer [warming NODES]
@@ -17,7 +17,7 @@
  *                  (in quarantine: kept, granted; lacking, missing, on an elected vote)
  *     out NODE     the node's memory or clock is not to be trusted
  *     term NODE [later]    an elected vote has another term, or incarnation; greeted NODE
- *     untold       the wait ended before the result was delivered
+ *     too-late     the wait ended before the result was delivered
  *     abandon      our own clock is not to be trusted
  *     late ROUND OP NODE VOTE    an answer to an older round
  *     state NAME / remaining MS / keys NODES / timer-at MS / token N / ticket N / place N /

@@ -33,7 +33,7 @@ export function connectAll() {
       port: Number(port),
       enableAutoPipelining: options['auto-pipelining'],
     });
-    redis.on('error', () => {}); // the lock's outcome tells
+    redis.on('error', () => {}); // the lock's outcome has it
     return redis;
   });
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * A crowd: many processes, each with a client of its own, that want one name again and again.
- * Every acquisition is recorded in shared memory with the moment it was asked for, the moment
+ * Every acquisition is recorded in shared memory with the moment it was requested, the moment
  * it was certainly in the queue of a majority, the grant and the release, all on
  * CLOCK_BOOTTIME.
  */

@@ -28,7 +28,7 @@ static void start_acquire(struct hog *hog)
                              .wait_ms = REDLOCK_WAIT_FOREVER, .data = hog);
 }
 
-/* Gives the lock back and asks for it again in the same moment. */
+/* Gives the lock back and requests it again in the same moment. */
 static void release_and_acquire(void *data)
 {
     struct hog *hog = data;

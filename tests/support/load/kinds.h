@@ -7,7 +7,7 @@
 
 #include <redlock.h>
 
-/* What the tests ask for under one heading: every kind, and a mutex of several names. */
+/* What the tests request under one heading: every kind, and a mutex of several names. */
 enum shape {
 #define SHAPE_OF_KIND(name, number, text) SHAPE_##name = (number),
     REDLOCK_KINDS(SHAPE_OF_KIND)

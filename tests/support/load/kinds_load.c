@@ -95,7 +95,7 @@ static void work(void *data)
 void load_wish_any_names(int worker, unsigned *seed, struct load_wish *out)
 {
     (void)worker;
-    /* A single name every fourth time, else any of them, asked for in any order. */
+    /* A single name every fourth time, else any of them, requested in any order. */
     out->names = seed_draw(seed, 0, 3) == 0
                      ? 1u << seed_draw(seed, 0, ANY_NAMES - 1)
                      : (unsigned)seed_draw(seed, 1, (1 << ANY_NAMES) - 1);

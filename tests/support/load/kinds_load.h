@@ -17,7 +17,7 @@ enum { LOAD_MAX_TTL_MS = 500 }; /* short: attempts of a load may fail */
 
 enum load_faults { LOAD_HANGS = 1, LOAD_CUTS = 2, LOAD_RESTARTS = 4 };
 
-/* What one process asks for next. */
+/* What one process requests next. */
 struct load_wish {
     unsigned names; /* bits */
     redlock_request request;
@@ -31,7 +31,7 @@ typedef void load_wish_fn(int worker, unsigned *seed, struct load_wish *out);
 struct load;
 struct load_spec;
 
-/* A mutex of any of six names together, or of one, asked for in any order, with a token. */
+/* A mutex of any of six names together, or of one, requested in any order, with a token. */
 load_wish_fn load_wish_any_names;
 
 struct load_spec {

@@ -42,11 +42,11 @@ struct handover {
 struct handover handover_measure(enum trouble trouble, int way_ms, int count, int64_t limit_ms);
 
 /*
- * Newcomers that could keep a waiter away: a client that asks again in the very write that
- * gives the lock back, so that its request is at every node before a waiter can have heard of
+ * Newcomers that could keep a waiter away: a client that requests again in the very write that
+ * gives the lock back, so that its request is at every node before a waiter can know of
  * the release; or a few that try all the time.
  *
- * Beside one that asks again at once: how many of `services` waits ended with the lock.
+ * Beside one that requests again at once: how many of `services` waits ended with the lock.
  */
 int hog_beside_asker(uint32_t flags, int services, int64_t wait_ms);
 
@@ -110,7 +110,7 @@ enum { WAKEUP_ROUNDS = CHECK_SANITIZED ? 30 : 100 };
 int wakeup_lost(uint32_t flags, int rounds_max, int enough);
 
 /*
- * Waiters of a cluster of five, in the trouble that is asked for. NOT_SERVED is no time: a
+ * Waiters of a cluster of five, in the trouble that is requested. NOT_SERVED is no time: a
  * waiter may be served a millisecond before the TTL of the one ahead ends by our clock.
  */
 enum { NOT_SERVED = INT32_MIN };

@@ -26,7 +26,7 @@ static void read_on(void *data)
     redlock_request q = reader_request();
     while (!s->stop) {
         redlock_lock *lock = NULL;
-        q.wait_ms = 100; /* short: a load, which asks again */
+        q.wait_ms = 100; /* short: a load, which requests again */
         if (redlock_acquire(r, "x", TTL_MS, &q, &lock) != REDLOCK_OK)
             continue;
         s->holds++;

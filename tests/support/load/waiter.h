@@ -23,7 +23,7 @@ struct waiter_terms {
 struct waiter_news {
     _Atomic int asking; /* connected, and about to call */
     _Atomic int done;   /* the call has returned */
-    _Atomic int let_go; /* tells it to release and end */
+    _Atomic int let_go; /* it is to release and end */
     int error;
     int64_t asked_ns, granted_ns;
 };
