@@ -27,19 +27,19 @@ static inline void http_body_begin(struct http_body *body)
     rl_json_object(&body->json, NULL);
 }
 
-/* Closes the object and answers with it. */
+/* Closes the object and answers with it: from 400 on it is a problem. */
 static inline void http_body_answer(struct http_body *body, struct http_exchange *exchange,
-                                    int status, const char *type, const char *extra)
+                                    int status)
 {
     rl_json_finish(&body->json);
     if (body->json.failed)
         http_answer_problem(exchange, 500, "NOMEM", "the answer could not be written", NULL);
     else
-        http_answer(exchange, &(struct http_answer){.status = status,
-                                                    .type = type,
-                                                    .extra = extra,
-                                                    .body = body->json.text,
-                                                    .body_size = body->json.size});
+        http_answer(exchange,
+                    &(struct http_answer){.status = status,
+                                          .type = status < 400 ? HTTP_JSON : HTTP_PROBLEM,
+                                          .body = body->json.text,
+                                          .body_size = body->json.size});
 }
 
 /* The same for an event of a stream: begins its object, which is sent as one line of data. As

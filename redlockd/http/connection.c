@@ -672,6 +672,14 @@ static void count(struct http_exchange *exchange, int status, int64_t now_ns)
     rl_histogram_add(&tally->took[exchange->op], now_ns - exchange->began_ns);
 }
 
+/* What may pass in a moment says so, if the answer has no field of its own. */
+static const char *fields_of(const struct http_answer *answer)
+{
+    bool may_pass = answer->status == 429 || answer->status == 503;
+
+    return answer->extra || !may_pass ? answer->extra : "Retry-After: 1\r\n";
+}
+
 void http_answer(struct http_exchange *exchange, const struct http_answer *answer)
 {
     struct http_connection *connection = of(exchange);
@@ -681,7 +689,7 @@ void http_answer(struct http_exchange *exchange, const struct http_answer *answe
         .status = answer->status,
         .date = date(server, now_ns),
         .type = answer->type,
-        .extra = answer->extra,
+        .extra = fields_of(answer),
         .body_size = answer->body_size,
         .has_length = answer->status != 204,
         .is_last = exchange->is_last || server->is_draining,
@@ -724,7 +732,7 @@ void http_answer_problem(struct http_exchange *exchange, int status, const char 
 
     assert(size > 0 && (size_t)size < sizeof body);
     http_answer(exchange, &(struct http_answer){.status = status,
-                                                .type = "application/problem+json",
+                                                .type = HTTP_PROBLEM,
                                                 .extra = extra,
                                                 .body = body,
                                                 .body_size = (size_t)size});

@@ -141,9 +141,13 @@ struct http_answer {
     size_t body_size;
 };
 
+#define HTTP_JSON "application/json"
+#define HTTP_PROBLEM "application/problem+json" /* from 400 on */
+
 /*
- * The answer to an exchange that has none yet. A body beyond HTTP_ANSWER_MAX, or no memory for
- * it, becomes a 500. The answer to HEAD has the head of the answer to GET.
+ * The answer to an exchange that has none yet. 429 and 503 have Retry-After, unless `extra` is
+ * there. A body beyond HTTP_ANSWER_MAX, or no memory for it, becomes a 500. The answer to HEAD
+ * has the head of the answer to GET.
  */
 void http_answer(struct http_exchange *exchange, const struct http_answer *answer);
 

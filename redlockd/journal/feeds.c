@@ -228,8 +228,7 @@ void feeds_begin(struct feeds *feeds, const struct routed *routed)
 
     if (feeds_of(feeds, &routed->who) >= FEEDS_OF_ONE_MAX) {
         http_answer_problem(exchange, 429, "FEEDS",
-                            "too many feeds of this principal are read already",
-                            "Retry-After: 1\r\n");
+                            "too many feeds of this principal are read already", NULL);
         return;
     }
     if (feeds->count < FEEDS_MAX && !feeds->is_draining)
@@ -238,7 +237,7 @@ void feeds_begin(struct feeds *feeds, const struct routed *routed)
         http_answer_problem(exchange, 503, feeds->is_draining ? "DRAINING" : "FEEDS",
                             feeds->is_draining ? "this replica is about to end: ask another"
                                                : "too many feeds are read already",
-                            "Retry-After: 1\r\n");
+                            NULL);
         return;
     }
     size = rl_target_query_get(request->query, "prefix", feed->prefix, sizeof feed->prefix);

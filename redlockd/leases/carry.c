@@ -37,7 +37,7 @@ struct lease_request *lease_request_new(struct leases *leases, const struct rout
     struct lease_request *made = malloc(sizeof *made);
 
     if (!made) {
-        http_answer_problem(exchange, 503, "NOMEM", "out of memory", "Retry-After: 1\r\n");
+        http_answer_problem(exchange, 503, "NOMEM", "out of memory", NULL);
         return NULL;
     }
     *made = (struct lease_request){

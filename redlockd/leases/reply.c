@@ -8,8 +8,6 @@
 
 #include "ui/vote.h"
 
-#define PROBLEM "application/problem+json"
-
 /* ---- held -------------------------------------------------------------------------------- */
 
 static void write_held(struct rl_json *json, const struct lease_hold *hold)
@@ -30,7 +28,7 @@ void lease_reply_held(struct http_body *body, struct http_exchange *exchange, in
 {
     http_body_begin(body);
     write_held(&body->json, hold);
-    http_body_answer(body, exchange, status, "application/json", NULL);
+    http_body_answer(body, exchange, status);
 }
 
 void lease_send_held(struct http_body *body, struct http_exchange *exchange, const char *event,
@@ -93,9 +91,7 @@ void lease_reply_invalid(struct http_exchange *exchange, const struct lease_refu
         end_stream(exchange, refusal);
         return;
     }
-    http_answer_problem(exchange, refusal->status, refusal->code, refusal->detail,
-                        refusal->status == 503 || refusal->status == 429 ? "Retry-After: 1\r\n"
-                                                                         : NULL);
+    http_answer_problem(exchange, refusal->status, refusal->code, refusal->detail, NULL);
 }
 
 void lease_reply_refusal(struct http_exchange *exchange, enum lease_answer what)
@@ -208,8 +204,7 @@ void lease_reply_error(struct lease_request *request, int error, const char *det
     if (sees_nodes && report && report->node_count > 0)
         write_nodes(&body->json, report);
     if (!is_stream) {
-        http_body_answer(body, exchange, status, PROBLEM,
-                         status == 503 ? "Retry-After: 1\r\n" : NULL);
+        http_body_answer(body, exchange, status);
         return;
     }
     http_body_send(body, exchange);

@@ -92,7 +92,7 @@ static void begin_livez(struct routes *routes, const struct routed *routed)
 
     (void)routes;
     http_answer(routed->exchange, &(struct http_answer){.status = 200,
-                                                        .type = "application/json",
+                                                        .type = HTTP_JSON,
                                                         .body = text,
                                                         .body_size = sizeof text - 1});
 }
@@ -102,7 +102,7 @@ static void begin_version(struct routes *routes, const struct routed *routed)
     http_body_begin(&routes->body);
     rl_json_string(&routes->body.json, "name", "redlockd");
     rl_json_string(&routes->body.json, "version", redlock_version());
-    http_body_answer(&routes->body, routed->exchange, 200, "application/json", NULL);
+    http_body_answer(&routes->body, routed->exchange, 200);
 }
 
 static void begin_page(struct routes *routes, const struct routed *routed)

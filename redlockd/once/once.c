@@ -19,8 +19,6 @@
 #define FIRST_MS 10000               /* TTL with which a record is acquired */
 #define SURE_NS (300 * RL_NS_PER_MS) /* a replica gets so long to have the record */
 #define RECORDED_NAME_MAX ((int)(REDLOCK_NAME_MAX - sizeof RECORD_SUFFIX + 1))
-#define PROBLEM "application/problem+json"
-#define AGAIN "Retry-After: 1\r\n"
 
 enum run_state {
     RUN_LOOKING,
@@ -109,7 +107,7 @@ static void refuse(struct once_run *run, int status, const char *code, const cha
     struct http_exchange *exchange = take_exchange(run);
 
     if (exchange)
-        http_answer_problem(exchange, status, code, detail, status == 503 ? AGAIN : NULL);
+        http_answer_problem(exchange, status, code, detail, NULL);
 }
 
 static void fail(struct once_run *run, int error, const char *detail)
@@ -126,7 +124,7 @@ static void fail(struct once_run *run, int error, const char *detail)
     http_body_begin(body);
     rl_json_string(&body->json, "code", redlock_error_name(error));
     rl_json_string(&body->json, "detail", detail);
-    http_body_answer(body, exchange, status, PROBLEM, status == 503 ? AGAIN : NULL);
+    http_body_answer(body, exchange, status);
 }
 
 /* Another has run it, or runs it. All that may acquire it learn when it may run again. */
@@ -144,7 +142,7 @@ static void answer_done(struct once_run *run, const redlock_holder *holder)
     rl_json_string(&body->json, "detail", "it has run in this period already");
     rl_json_string(&body->json, "label", reads && holder->label[0] ? holder->label : NULL);
     rl_json_known(&body->json, "next_ms", holder->remaining_ms);
-    http_body_answer(body, exchange, 423, PROBLEM, NULL);
+    http_body_answer(body, exchange, 423);
 }
 
 /* Its completion stays: it learns whether a byte of this was sent. */
@@ -158,7 +156,7 @@ static void answer_recorded(struct once_run *run, const struct lease_deadline *s
     rl_json_integer(&body->json, "after_ms", start_by->after_ms);
     rl_json_integer(&body->json, "remaining_ms", start_by->remaining_ms);
     rl_json_bool(&body->json, "sure", is_sure);
-    http_body_answer(body, run->exchange, 201, "application/json", NULL);
+    http_body_answer(body, run->exchange, 201);
 }
 
 /* ---- steps ------------------------------------------------------------------------------- */
@@ -456,9 +454,9 @@ void once_begin(struct once *once, const struct routed *routed)
         http_drop(exchange); /* its client may be gone: nothing is begun for it */
     } else if (!(records = once->records(once->context, why, sizeof why))) {
         http_answer_problem(exchange, 503, "RECORDS", "records cannot be kept: see the log",
-                            AGAIN);
+                            NULL);
     } else if (!(run = run_new(once, routed))) {
-        http_answer_problem(exchange, 503, "NOMEM", "out of memory", AGAIN);
+        http_answer_problem(exchange, 503, "NOMEM", "out of memory", NULL);
     } else {
         run->records = records;
         run->tag = tag;

@@ -193,7 +193,7 @@ static void answer(struct leaders *leaders, const struct leader_poll *poll,
     rl_json_known(json, "remaining_ms", found->remaining_ms);
     if (poll->has_tag)
         rl_json_bool(json, "leads", leads);
-    http_body_answer(body, poll->exchange, 200, "application/json", NULL);
+    http_body_answer(body, poll->exchange, 200);
 }
 
 /* False: it goes on waiting. */
@@ -374,13 +374,12 @@ static bool has_room(const struct leaders *leaders, struct http_exchange *exchan
     if (own_polls >= LEADER_POLLS_OF_ONE_MAX ||
         (!is_own && own_watches >= LEADER_NAMES_OF_ONE_MAX)) {
         http_answer_problem(exchange, 429, "POLLS",
-                            "too many polls for leaders of this principal wait already",
-                            "Retry-After: 1\r\n");
+                            "too many polls for leaders of this principal wait already", NULL);
         return false;
     }
     if (leaders->polls >= LEADER_POLLS_MAX || (!is_watched && watches >= LEADER_NAMES_MAX)) {
         http_answer_problem(exchange, 503, "POLLS", "too many polls for leaders wait already",
-                            "Retry-After: 1\r\n");
+                            NULL);
         return false;
     }
     return true;
@@ -425,7 +424,7 @@ void leaders_begin(struct leaders *leaders, const struct routed *routed)
     poll.watch = kept ? watch_of(leaders, routed->name) : NULL;
     if (!poll.watch) {
         free(kept);
-        http_answer_problem(exchange, 503, "NOMEM", "out of memory", "Retry-After: 1\r\n");
+        http_answer_problem(exchange, 503, "NOMEM", "out of memory", NULL);
         return;
     }
     if (leaders->is_draining)

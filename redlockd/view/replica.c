@@ -11,10 +11,6 @@
 #include "io/clock.h"
 #include "nodes/quorums.h"
 
-#define JSON "application/json"
-#define PROBLEM "application/problem+json"
-#define AGAIN "Retry-After: 1\r\n"
-
 /* ---- nodes ------------------------------------------------------------------------------- */
 
 /* As in `redlock top`: between two tries what matters is how the last one ended. */
@@ -79,7 +75,7 @@ void view_begin_nodes(struct view *view, const struct routed *routed)
 {
     http_body_begin(&view->body);
     write_nodes(view);
-    http_body_answer(&view->body, routed->exchange, 200, JSON, NULL);
+    http_body_answer(&view->body, routed->exchange, 200);
 }
 
 /* ---- status ------------------------------------------------------------------------------ */
@@ -248,7 +244,7 @@ static void answer_status(struct view *view, struct http_exchange *exchange,
     write_trouble(view, who);
     if (limit > 0)
         write_locks(view, who, is_admin, limit);
-    http_body_answer(&view->body, exchange, 200, JSON, NULL);
+    http_body_answer(&view->body, exchange, 200);
 }
 
 static void on_overview(struct overview_wait *wait)
@@ -276,7 +272,7 @@ static void await_overview(struct view *view, const struct routed *routed, unsig
     struct status_request *request = calloc(1, sizeof *request);
 
     if (!request) {
-        http_answer_problem(exchange, 503, "NOMEM", "out of memory", AGAIN);
+        http_answer_problem(exchange, 503, "NOMEM", "out of memory", NULL);
         return;
     }
     request->completion.ended = on_gone;
@@ -342,6 +338,5 @@ void view_begin_ready(struct view *view, const struct routed *routed, bool may_l
     if (may_look &&
         rl_target_query_get(request->query, "verbose", verbose, sizeof verbose) >= 0)
         write_quorums(view);
-    http_body_answer(&view->body, exchange, is_ready ? 200 : 503, is_ready ? JSON : PROBLEM,
-                     is_ready ? NULL : AGAIN);
+    http_body_answer(&view->body, exchange, is_ready ? 200 : 503);
 }

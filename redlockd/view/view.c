@@ -14,10 +14,6 @@
 #include "ui/record.h"
 #include "ui/vote.h"
 
-#define JSON "application/json"
-#define PROBLEM "application/problem+json"
-#define AGAIN "Retry-After: 1\r\n"
-
 /* A request that the nodes have not answered yet. */
 struct view_request {
     enum job_type job_type; /* first: the data of its job */
@@ -48,7 +44,7 @@ static struct view_request *request_new(struct view *view, const struct routed *
     struct view_request *request = calloc(1, sizeof *request);
 
     if (!request) {
-        http_answer_problem(exchange, 503, "NOMEM", "out of memory", AGAIN);
+        http_answer_problem(exchange, 503, "NOMEM", "out of memory", NULL);
         return NULL;
     }
     request->job_type = job_type;
@@ -106,7 +102,7 @@ void view_answer_error(struct view *view, struct http_exchange *exchange, int er
     http_body_begin(&view->body);
     rl_json_string(&view->body.json, "code", redlock_error_name(error));
     rl_json_string(&view->body.json, "detail", detail);
-    http_body_answer(&view->body, exchange, status, PROBLEM, status == 503 ? AGAIN : NULL);
+    http_body_answer(&view->body, exchange, status);
 }
 
 /* What redlock_start_...() has answered. */
@@ -210,7 +206,7 @@ void view_answer_lock(struct view *view, const redlock_event *event)
     rl_json_bool(json, "record", is_record);
     write_holders(json, info);
     write_report(view->leases->client, json, answer->report);
-    http_body_answer(&view->body, exchange, 200, JSON, NULL);
+    http_body_answer(&view->body, exchange, 200);
 }
 
 void view_begin_lock(struct view *view, const struct routed *routed)
@@ -269,7 +265,7 @@ void view_answer_break(struct view *view, const redlock_event *event)
         rl_json_known(&view->body.json, "remaining_ms", answer->report->holder.remaining_ms);
         rl_json_bool(&view->body.json, "final", answer->report->final_ms == 0);
         rl_json_integer(&view->body.json, "final_ms", answer->report->final_ms);
-        http_body_answer(&view->body, exchange, 200, JSON, NULL);
+        http_body_answer(&view->body, exchange, 200);
     }
 }
 
@@ -339,7 +335,7 @@ void view_answer_list(struct view *view, const redlock_event *event)
     }
     rl_json_end_array(json);
     rl_json_bool(json, "more", more);
-    http_body_answer(&view->body, request_end(view, request), 200, JSON, NULL);
+    http_body_answer(&view->body, request_end(view, request), 200);
 }
 
 void view_begin_list(struct view *view, const struct routed *routed)
@@ -352,14 +348,14 @@ void view_begin_list(struct view *view, const struct routed *routed)
 
     if (lists_of(view, routed->who.principal) >= VIEW_LISTS_OF_ONE_MAX) {
         http_answer_problem(exchange, 429, "LISTS",
-                            "too many lists of this principal are under way already", AGAIN);
+                            "too many lists of this principal are under way already", NULL);
         return;
     }
     /* A client that requests one and goes costs itself nothing, and the nodes a walk
      * that holders wait behind. */
     if (lists_of(view, NULL) >= VIEW_LISTS_MAX) {
         http_answer_problem(exchange, 503, "LISTS", "too many lists are under way already",
-                            AGAIN);
+                            NULL);
         return;
     }
     request = request_new(view, routed, JOB_LIST);
