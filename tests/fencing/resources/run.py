@@ -156,16 +156,19 @@ def play(kind, places, mode, updates, rounds):
     return confirmed, refused, lost
 
 
-def show_cost(kind, place, count=500, turns=11):
-    """The time of writes with the check, as a multiple of that of writes without it, in turns."""
+def show_cost(kind, place, count=20, turns=200):
+    """The time of writes with the check, as a multiple of that of writes without it: short turns, and of each pair
+    now the one and now the other first, so that both meet the same machine."""
     holder, ratios = Holder(kind, place), []
     token = Lock(f"{kind}-cost", "1m").token
-    for _ in range(turns):
-        plain = float(holder.ask("time", 0, count))
-        ratios.append(float(holder.ask("time", token, count)) / plain)
+    for turn in range(turns):
+        order = (0, token) if turn % 2 else (token, 0)
+        took = {which: float(holder.ask("time", which, count)) for which in order}
+        ratios.append(took[token] / took[0])
     holder.close()
-    print(f"{kind:20} cost       {statistics.median(ratios):.2f} of the time of a write without the check "
-          f"({min(ratios):.2f} to {max(ratios):.2f})", flush=True)
+    low, middle, high = statistics.quantiles(ratios)
+    print(f"{kind:20} cost       {middle:.2f} of the time of a write without the check (quartiles {low:.2f}, {high:.2f})",
+          flush=True)
 
 
 def main():
