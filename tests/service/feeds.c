@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
+CASES_BEGIN_WITH(replica_begin);
+
 static struct feeds *feeds(void)
 {
     return &one.journal.feeds;
@@ -43,7 +45,6 @@ CASE(together, "What happens within a while is sent together, to each feed what 
     const char *text;
     int all, also, some;
 
-    replica_begin();
     all = feed_open("/v1/events");
     also = feed_open("/v1/events");
     some = feed_open("/v1/events?prefix=b");
@@ -65,7 +66,6 @@ CASE(before_its_time, "A feed gets nothing that happened before it began.")
 {
     int older, newer;
 
-    replica_begin();
     older = feed_open("/v1/events");
     note("a");
     newer = feed_open("/v1/events");
@@ -80,10 +80,8 @@ CASE(many_at_once, "More events than are kept for later are sent at once, each i
 {
     const char *text;
     char name[16];
-    int fd;
+    int fd = feed_open("/v1/events");
 
-    replica_begin();
-    fd = feed_open("/v1/events");
     for (int i = 0; i <= FEEDS_BATCH_EVENTS; i++) {
         snprintf(name, sizeof name, "job%d", i);
         note(name);

@@ -114,8 +114,16 @@ static void pass(int64_t ms)
     }
 }
 
+static void end(void)
+{
+    service_hold_free(hold);
+    hold = NULL;
+}
+
 static void begin(const char *url)
 {
+    end();
+    check_at_end(end);
     memset(&far, 0, sizeof far);
     clock_ms = 1000000;
     CHECK(service_url_read(&service.url, url) == NULL);
@@ -174,15 +182,10 @@ static int64_t left_ms(void)
     return state->deadline_ns / RL_NS_PER_MS - clock_ms;
 }
 
-static void end(void)
-{
-    service_hold_free(hold);
-}
-
 CASE(counted_from_sending, "The deadline counts from the sending: connecting costs nothing.")
 {
     begin("unix:/socket");
-    service_hold_free(hold);
+    end();
     far.connects_ms = 700;
     hold = service_hold_start(&service, &terms);
     turn();
@@ -191,7 +194,6 @@ CASE(counted_from_sending, "The deadline counts from the sending: connecting cos
     grant(7, 0);
     CHECK_INT(TTL_MS - 300, left_ms());
     far.connects_ms = 0;
-    end();
 }
 
 CASE(late_grant, "A grant that comes too late is deleted, and requested with another id.")
@@ -206,7 +208,6 @@ CASE(late_grant, "A grant that comes too late is deleted, and requested with ano
     CHECK_INT(1, far.deleted);
     CHECK_INT(2, far.begun);
     CHECK(strcmp(first, far.request) != 0);
-    end();
 }
 
 CASE(reconnect, "A stream that is sent `reconnect` comes back with its grant and its fence.")
@@ -221,7 +222,6 @@ CASE(reconnect, "A stream that is sent `reconnect` comes back with its grant and
     grant(9, 0);
     CHECK_INT(7, state->fence);
     CHECK(!state->jeopardy);
-    end();
 }
 
 CASE(returns, "A lock whose stream was cut is lost at its deadline, and requested until then.")
@@ -241,7 +241,6 @@ CASE(returns, "A lock whose stream was cut is lost at its deadline, and requeste
     pass(100);
     CHECK_INT(SERVICE_LOST, state->phase);
     CHECK_INT(REDLOCK_NOQUORUM, state->error);
-    end();
 }
 
 CASE(refused_returns, "Of refusals only 410 ends a lock before its deadline.")
@@ -260,7 +259,6 @@ CASE(refused_returns, "Of refusals only 410 ends a lock before its deadline.")
     refuse(410, "ENDED");
     CHECK_INT(SERVICE_LOST, state->phase);
     CHECK_INT(REDLOCK_EXPIRED, state->error);
-    end();
 }
 
 CASE(silence, "A stream that is silent when a renewal was due is given up for another.")
@@ -273,7 +271,6 @@ CASE(silence, "A stream that is silent when a renewal was due is given up for an
     CHECK(!state->jeopardy);
     grant(7, 0);
     CHECK_INT(TTL_MS, left_ms());
-    end();
 }
 
 CASE(jeopardy, "A service that reports a renewal that failed is left to try again.")
@@ -288,7 +285,6 @@ CASE(jeopardy, "A service that reports a renewal that failed is left to try agai
     send_event("recovered", "\"after_ms\":8000,\"remaining_ms\":12000");
     CHECK(!state->jeopardy);
     CHECK_INT(TTL_MS, left_ms());
-    end();
 }
 
 CASE(flood, "A service that sends without an end neither keeps a turn nor the lock.")
@@ -300,7 +296,6 @@ CASE(flood, "A service that sends without an end neither keeps a turn nor the lo
     pass(100);
     CHECK_INT(SERVICE_LOST, state->phase);
     far.floods = false;
-    end();
 }
 
 CASE(waiting, "A stream that waits is silent for 30 s at most, and begun anew.")
@@ -316,7 +311,6 @@ CASE(waiting, "A stream that waits is silent for 30 s at most, and begun anew.")
     CHECK_INT(1, far.deleted);
     pass(100);
     CHECK_INT(2, far.begun);
-    end();
 }
 
 CASE(spans, "A wait is of a year on a socket, and of 16 times the TTL over TCP.")
@@ -324,8 +318,6 @@ CASE(spans, "A wait is of a year on a socket, and of 16 times the TTL over TCP."
     begin("unix:/socket");
     CHECK_HAS("\"wait_ms\":31536000000,", far.request);
     CHECK_HAS("\"leave\":true", far.request);
-    end();
     begin("http://127.0.0.1:1");
     CHECK_HAS("\"wait_ms\":192000,", far.request);
-    end();
 }

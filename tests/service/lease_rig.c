@@ -66,7 +66,7 @@ void replica_begin(void)
     write_config(path);
     CHECK_INT(0, journal_init(&one.journal, &one.access, &one.audit, &one.classes));
     CHECK_INT(0, routes_init(&one.routes, &one.leases, &one.access, &one.journal, false));
-    one.rig = rig_begin_with(&handler, NULL, end);
+    one.rig = rig_begin_with(&handler, &(struct http_options){0}, end);
     if (leases_open(&one.leases, &one.rig->loop, &one.access, &one.journal, path, DRIFT_PPM,
                     why, sizeof why) < 0)
         FAIL("%s", why);

@@ -14,6 +14,19 @@
 
 static struct lease_table table;
 
+static void end(void)
+{
+    lease_table_free(&table);
+}
+
+static void begin(void)
+{
+    CHECK_INT(0, lease_table_init(&table));
+    check_at_end(end);
+}
+
+CASES_BEGIN_WITH(begin);
+
 static struct lease_tag numbered(unsigned number)
 {
     struct lease_tag tag;
@@ -57,7 +70,6 @@ CASE(spent_ids_are_forgotten,
     struct lease_tag tag = numbered(1);
 
     CHECK_INT(120 * RL_NS_PER_S, LEASE_REMEMBERED_NS);
-    CHECK_INT(0, lease_table_init(&table));
     CHECK_INT(LEASE_UNKNOWN, memory_of(1, 5));
     remember(1, LEASE_WAITS, &lease, 5);
     CHECK_INT(LEASE_WAITS, memory_of(1, 5 + 2 * LEASE_REMEMBERED_NS));
@@ -72,7 +84,6 @@ CASE(spent_ids_are_forgotten,
     remember(1, LEASE_UNKNOWN, NULL, 30);
     CHECK_INT(LEASE_UNKNOWN, memory_of(1, 30));
     CHECK_INT(0, table.count);
-    lease_table_free(&table);
 }
 
 /* One that waited here before it ended, as ids do. */
@@ -86,19 +97,16 @@ static void end_known(unsigned number)
 
 CASE(spent_ids_are_bounded, "Beyond its bound the table forgets the id that was spent first.")
 {
-    CHECK_INT(0, lease_table_init(&table));
     for (unsigned i = 0; i <= LEASES_SPENT_MAX; i++)
         end_known(i);
     CHECK_INT(LEASES_SPENT_MAX, table.known.count);
     CHECK_INT(LEASE_UNKNOWN, memory_of(0, 1));
     CHECK_INT(LEASE_ENDED, memory_of(1, 1));
-    lease_table_free(&table);
 }
 
 CASE(strange_ids_push_out_none,
      "Ids that were never known here take no place of those that were.")
 {
-    CHECK_INT(0, lease_table_init(&table));
     end_known(0);
     for (unsigned i = 1; i <= LEASES_STRANGE_MAX + 1; i++)
         remember(i, LEASE_ENDED, NULL, 1);
@@ -108,7 +116,6 @@ CASE(strange_ids_push_out_none,
     CHECK_INT(LEASE_ENDED, memory_of(0, 1));
     CHECK_INT(LEASE_UNKNOWN, memory_of(0, 1 + LEASE_REMEMBERED_NS));
     CHECK_INT(0, table.count);
-    lease_table_free(&table);
 }
 
 CASE(held_outlives_memory,
@@ -116,7 +123,6 @@ CASE(held_outlives_memory,
 {
     struct lease_held *held;
 
-    CHECK_INT(0, lease_table_init(&table));
     remember(1, LEASE_GRANTED, NULL, 1);
     held = hold(1, 500);
     CHECK_INT(LEASE_GRANTED, memory_of(1, 1 + LEASE_REMEMBERED_NS));
@@ -130,7 +136,6 @@ CASE(held_outlives_memory,
     CHECK_INT(INT64_MAX, rl_timers_next_ns(&table.due));
     CHECK_INT(LEASE_UNKNOWN, memory_of(1, 1 + LEASE_REMEMBERED_NS));
     CHECK_INT(0, table.count);
-    lease_table_free(&table);
 }
 
 CASE(earlier_of_two, "A stream that is also looked at is due at the earlier of both times.")
@@ -139,7 +144,6 @@ CASE(earlier_of_two, "A stream that is also looked at is due at the earlier of b
         .state = LEASE_STREAMING, .is_stream = true, .renew_ns = 300, .comment_ns = 400};
     struct lease_held *held;
 
-    CHECK_INT(0, lease_table_init(&table));
     remember(1, LEASE_STREAMS, &lease, 1);
     held = hold(1, 200);
     CHECK_INT(200, rl_timers_next_ns(&table.due));
@@ -154,7 +158,6 @@ CASE(earlier_of_two, "A stream that is also looked at is due at the earlier of b
     CHECK_INT(100, rl_timers_next_ns(&table.due));
     remember(1, LEASE_GRANTED, NULL, 1);
     CHECK_INT(INT64_MAX, rl_timers_next_ns(&table.due));
-    lease_table_free(&table);
 }
 
 CASE(held_order, "The table finds what is held by tag and by time as a plain list does.")
@@ -162,7 +165,6 @@ CASE(held_order, "The table finds what is held by tag and by time as a plain lis
     int64_t look_ns[ENTRIES] = {0}; /* 0: not held */
     unsigned seed = 1;
 
-    CHECK_INT(0, lease_table_init(&table));
     for (int step = 0; step < STEPS; step++) {
         unsigned number = (unsigned)rand_r(&seed) % ENTRIES, count = 0;
         struct lease_tag tag = numbered(number);
@@ -194,14 +196,12 @@ CASE(held_order, "The table finds what is held by tag and by time as a plain lis
             lease_table_plan(&table, entry);
         }
     }
-    lease_table_free(&table);
 }
 
 CASE(short_memory, "A table without memory adds nothing and loses nothing.")
 {
     unsigned added = 0;
 
-    CHECK_INT(0, lease_table_init(&table));
     for (unsigned i = 0; i < ENTRIES; i++) {
         struct lease_tag tag = numbered(i);
 
@@ -218,7 +218,6 @@ CASE(short_memory, "A table without memory adds nothing and loses nothing.")
         added -= lease_table_held(&table, &tag) != NULL;
     }
     CHECK_INT(0, added);
-    lease_table_free(&table);
 }
 
 CASE(pace,

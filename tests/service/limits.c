@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What one client, or many, can cost the server: time, memory, connections. */
-#include "check.h"
 #include "inject_shim.h"
 #include "rig.h"
 
@@ -15,10 +14,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-CASE(slow_head, "A head that trickles in is refused with 408 when its time is over.")
+CASE_RIG(slow_head, "A head that trickles in is refused with 408 when its time is over.",
+         .options = {.head_timeout_ns = 80 * RL_NS_PER_MS})
 {
-    struct http_options options = {.head_timeout_ns = 80 * RL_NS_PER_MS};
-    struct rig *rig = rig_begin(&options);
     int fd = rig_connect(rig);
 
     rig_send(rig, fd, "GET /now HTTP/1.1\r\n");
@@ -32,10 +30,9 @@ CASE(slow_head, "A head that trickles in is refused with 408 when its time is ov
     rig_read_end(rig, fd);
 }
 
-CASE(partial_heads,
-     "Pipelined requests of which a part is always missing have their time each.")
+CASE_RIG(partial_heads,
+         "Pipelined requests of which a part is always missing have their time each.")
 {
-    struct rig *rig = rig_begin(NULL);
     int fd = rig_connect(rig);
     const char *request = rig_get("/now");
     char first[16], rest[256];
@@ -53,11 +50,10 @@ CASE(partial_heads,
     CHECK(rig->server->due[HTTP_DUE_HEAD].first->due_ns > due_ns);
 }
 
-CASE(idle, "An idle connection is closed, one that waits for its answer is not.")
+CASE_RIG(idle, "An idle connection is closed, one that waits for its answer is not.",
+         .options = {.idle_timeout_ns = 30 * RL_NS_PER_MS,
+                     .head_timeout_ns = 30 * RL_NS_PER_MS})
 {
-    struct http_options options = {.idle_timeout_ns = 30 * RL_NS_PER_MS,
-                                   .head_timeout_ns = 30 * RL_NS_PER_MS};
-    struct rig *rig = rig_begin(&options);
     int idle_fd = rig_connect(rig), waiting_fd = rig_request(rig, rig_get("/wait"));
 
     rig_read_end(rig, idle_fd);
@@ -69,10 +65,9 @@ CASE(idle, "An idle connection is closed, one that waits for its answer is not."
     rig_read_end(rig, waiting_fd);
 }
 
-CASE(stalled, "A client that does not take its answer is given up.")
+CASE_RIG(stalled, "A client that does not take its answer is given up.",
+         .options = {.stall_timeout_ns = 50 * RL_NS_PER_MS})
 {
-    struct http_options options = {.stall_timeout_ns = 50 * RL_NS_PER_MS};
-    struct rig *rig = rig_begin(&options);
     int fd = rig_connect(rig);
 
     for (int i = 0; i < 5; i++)
@@ -81,9 +76,8 @@ CASE(stalled, "A client that does not take its answer is given up.")
     rig_await_connections(rig, 0);
 }
 
-CASE(back_pressure, "Requests of a client that does not read are not begun.")
+CASE_RIG(back_pressure, "Requests of a client that does not read are not begun.")
 {
-    struct rig *rig = rig_begin(NULL);
     int fd = rig_connect(rig);
     char text[64 * 64] = "";
     size_t begun, got = 0;
@@ -110,9 +104,8 @@ CASE(back_pressure, "Requests of a client that does not read are not begun.")
 
 #define UNREAD 80 /* answers of 1 MiB */
 
-CASE(unsent_together, "Answers that many clients do not take have a bound together.")
+CASE_RIG(unsent_together, "Answers that many clients do not take have a bound together.")
 {
-    struct rig *rig = rig_begin(NULL);
     static int fds[UNREAD];
     int known = rig_connect(rig);
 
@@ -133,9 +126,8 @@ CASE(unsent_together, "Answers that many clients do not take have a bound togeth
     CHECK_INT(0, rig->server->unsent);
 }
 
-CASE(no_allocation, "Requests on connections that exist allocate nothing.")
+CASE_RIG(no_allocation, "Requests on connections that exist allocate nothing.")
 {
-    struct rig *rig = rig_begin(NULL);
     int fds[4];
 
     for (int i = 0; i < 4; i++)
@@ -197,7 +189,7 @@ CASE(failing_allocations, "Each allocation that fails costs one connection at mo
     bool is_whole = false;
 
     for (int n = 1; !is_whole; n++) {
-        struct rig *rig = rig_begin(NULL);
+        struct rig *rig = rig_begin(&(struct http_options){0});
 
         CHECK(n < 100);
         rig->may_break = true;
@@ -208,16 +200,13 @@ CASE(failing_allocations, "Each allocation that fails costs one connection at mo
     }
 }
 
-CASE(too_large_an_answer, "An answer beyond the bound becomes a 500.")
+CASE_RIG(too_large_an_answer, "An answer beyond the bound becomes a 500.")
 {
-    struct rig *rig = rig_begin(NULL);
-
     CHECK_HAS("HTTP/1.1 500 ", rig_exchange(rig, rig_connect(rig), rig_get("/huge")));
 }
 
-CASE(no_memory_for_an_answer, "An answer for which there is no memory is a 500.")
+CASE_RIG(no_memory_for_an_answer, "An answer for which there is no memory is a 500.")
 {
-    struct rig *rig = rig_begin(NULL);
     int fd = rig_connect(rig);
 
     CHECK_HAS("HTTP/1.1 200 ", rig_exchange(rig, fd, rig_get("/now")));
@@ -236,9 +225,8 @@ static void check_wiped(const struct rig *rig, const char *secret)
             CHECK(!memmem(at, sizes[class], secret, strlen(secret)));
 }
 
-CASE(wiped, "What requests and answers said is in no block of memory that is free.")
+CASE_RIG(wiped, "What requests and answers said is in no block of memory that is free.")
 {
-    struct rig *rig = rig_begin(NULL);
     static const char echo[] =
         "PUT /echo HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer secret\r\n"
         "Content-Type: application/json\r\nContent-Length: 6\r\n\r\n";
@@ -261,9 +249,8 @@ CASE(wiped, "What requests and answers said is in no block of memory that is fre
 #define CROWD 400
 #define WAITING_BYTES_MAX 3072
 
-CASE(waiting_memory, "A waiting request costs less than 3 KiB.")
+CASE_RIG(waiting_memory, "A waiting request costs less than 3 KiB.")
 {
-    struct rig *rig = rig_begin(NULL);
     struct mallinfo2 before;
     static int fds[CROWD];
 
@@ -281,10 +268,9 @@ CASE(waiting_memory, "A waiting request costs less than 3 KiB.")
     CHECK_INT(0, rig_counts(rig).suspended);
 }
 
-CASE(evicted, "At the limit of connections the one that is idle for longest makes room.")
+CASE_RIG(evicted, "At the limit of connections the one that is idle for longest makes room.",
+         .options = {.connections_max = 3})
 {
-    struct http_options options = {.connections_max = 3};
-    struct rig *rig = rig_begin(&options);
     int fds[4];
     bool end;
 
@@ -300,10 +286,9 @@ CASE(evicted, "At the limit of connections the one that is idle for longest make
     CHECK_INT(1, rig_counts(rig).evicted);
 }
 
-CASE(full, "A client that finds no room waits until a connection ends.")
+CASE_RIG(full, "A client that finds no room waits until a connection ends.",
+         .options = {.connections_max = 2})
 {
-    struct http_options options = {.connections_max = 2};
-    struct rig *rig = rig_begin(&options);
     int fds[3];
 
     for (int i = 0; i < 3; i++)
@@ -314,9 +299,8 @@ CASE(full, "A client that finds no room waits until a connection ends.")
     CHECK_HAS("200 OK", rig_read(rig, fds[2], NULL));
 }
 
-CASE(refused_while_sending, "A client that goes on sending still reads why it was refused.")
+CASE_RIG(refused_while_sending, "A client that goes on sending still reads why it was refused.")
 {
-    struct rig *rig = rig_begin(NULL);
     static const char head[] = "PUT /echo HTTP/1.1\r\nHost: h\r\n"
                                "Content-Type: application/json\r\n"
                                "Content-Length: 1000000\r\n\r\n";
@@ -336,9 +320,8 @@ CASE(refused_while_sending, "A client that goes on sending still reads why it wa
     CHECK_INT(0, rig_counts(rig).connections);
 }
 
-CASE(refused_in_order, "A refusal leaves behind the answers of requests before it.")
+CASE_RIG(refused_in_order, "A refusal leaves behind the answers of requests before it.")
 {
-    struct rig *rig = rig_begin(NULL);
     int fd = rig_connect(rig);
     char text[512];
     const char *got;

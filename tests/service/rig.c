@@ -110,7 +110,6 @@ struct rig *rig_begin(const struct http_options *options)
 struct rig *rig_begin_with(const struct http_handler *handler,
                            const struct http_options *options, void (*end)(void))
 {
-    struct http_options defaults = {0};
     struct rig *rig = &the_rig;
     char why[256];
     int fd;
@@ -119,7 +118,7 @@ struct rig *rig_begin_with(const struct http_handler *handler,
     memset(rig, 0, sizeof *rig);
     snprintf(rig->address, sizeof rig->address, UNIX "%s/socket", check_dir());
     CHECK_INT(0, loop_init(&rig->loop));
-    rig->server = http_server_new(&rig->loop, handler, options ? options : &defaults);
+    rig->server = http_server_new(&rig->loop, handler, options);
     CHECK(rig->server);
     rig->end = end;
     check_at_end(rig_end);

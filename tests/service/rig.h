@@ -10,6 +10,7 @@
 #ifndef REDLOCK_TESTS_RIG_H
 #define REDLOCK_TESTS_RIG_H
 
+#include "check.h"
 #include "http/server.h"
 #include "system/loop.h"
 
@@ -40,8 +41,25 @@ struct rig {
     char trace[RIG_TEXT_MAX]; /* what the handler saw: "begin /wait; gone; " */
 };
 
-/* The server of a case, with its handler; it ends with the case, or when another one begins.
- * options: NULL for the defaults. */
+/* A case with the server and its handler, `rig`; `.options = {...}` of it may follow. */
+#define CASE_RIG(name, ...)                                                                    \
+    static void name(struct rig *rig);                                                         \
+    static const struct rig_case rig_case_##name = {.intent = __VA_ARGS__};                    \
+    static void run_##name(void)                                                               \
+    {                                                                                          \
+        name(rig_begin(&rig_case_##name.options));                                             \
+    }                                                                                          \
+    __attribute__((constructor)) static void register_##name(void)                             \
+    {                                                                                          \
+        check_register(#name, rig_case_##name.intent, run_##name, 1);                          \
+    }                                                                                          \
+    static void name(struct rig *rig)
+struct rig_case {
+    const char *intent;
+    struct http_options options;
+};
+
+/* It ends with the case, or when another one begins. */
 struct rig *rig_begin(const struct http_options *options);
 /* The same with another handler; `end` is called before the loop is freed, and frees the
  * server. */

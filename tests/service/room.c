@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Which connection ends for a new one where there are as many as there may be. */
 #include "certs.h"
-#include "check.h"
 #include "rig.h"
 
 #include "base/time.h"
@@ -17,8 +16,9 @@
 #define TURNS_MAX 1000 /* of 10 ms */
 
 /* No time of a connection is over while a case runs. */
-static const struct http_options options = {
-    .connections_max = LIMIT, .head_timeout_ns = HOUR_NS, .idle_timeout_ns = HOUR_NS};
+#define ROOM                                                                                   \
+    .options = {                                                                               \
+        .connections_max = LIMIT, .head_timeout_ns = HOUR_NS, .idle_timeout_ns = HOUR_NS}
 
 /* Turns until so many were accepted. */
 static void await_accepted(struct rig *rig, uint64_t count)
@@ -46,9 +46,9 @@ static void expect_answer(struct rig *rig, int fd, const char *path)
     CHECK_HAS("HTTP/1.1 200 ", rig_read_until(rig, fd, path));
 }
 
-CASE(heads, "Half a head makes room, the oldest first, and a client that is new is served.")
+CASE_RIG(heads, "Half a head makes room, the oldest first, and a client that is new is served.",
+         ROOM)
 {
-    struct rig *rig = rig_begin(&options);
     int fds[LIMIT];
     bool end;
 
@@ -77,9 +77,8 @@ static int listen_tls(struct rig *rig, struct http_tls_context **context)
     return rig_listen_tcp(rig, *context);
 }
 
-CASE(handshakes, "Half a TLS handshake makes room as well.")
+CASE_RIG(handshakes, "Half a TLS handshake makes room as well.", ROOM)
 {
-    struct rig *rig = rig_begin(&options);
     struct http_tls_context *context;
     int fds[3 * LIMIT];
 
@@ -90,10 +89,10 @@ CASE(handshakes, "Half a TLS handshake makes room as well.")
     http_tls_context_free(context);
 }
 
-CASE(handshakes_in_turn, "Of many handshakes that are due each turn of the loop continues one.")
+CASE_RIG(handshakes_in_turn,
+         "Of many handshakes that are due each turn of the loop continues one.")
 {
     enum { MANY = 6 };
-    struct rig *rig = rig_begin(NULL);
     SSL_CTX *client = SSL_CTX_new(TLS_client_method());
     struct http_tls_context *context;
     int port = listen_tls(rig, &context), answered = 0;
@@ -123,10 +122,8 @@ CASE(handshakes_in_turn, "Of many handshakes that are due each turn of the loop 
     http_tls_context_free(context);
 }
 
-CASE(unread, "An answer that a stranger does not take makes room.")
+CASE_RIG(unread, "An answer that a stranger does not take makes room.", ROOM)
 {
-    struct rig *rig = rig_begin(&options);
-
     for (int i = 0; i < LIMIT; i++) {
         int fd = rig_connect(rig);
 
@@ -137,9 +134,10 @@ CASE(unread, "An answer that a stranger does not take makes room.")
     expect_answer(rig, rig_connect(rig), "/now");
 }
 
-CASE(known, "A connection on which a rule allowed a request is kept before those of strangers.")
+CASE_RIG(known,
+         "A connection on which a rule allowed a request is kept before those of strangers.",
+         ROOM)
 {
-    struct rig *rig = rig_begin(&options);
     int known = rig_connect(rig), waiting;
 
     expect_answer(rig, known, "/known");
@@ -153,9 +151,9 @@ CASE(known, "A connection on which a rule allowed a request is kept before those
     CHECK_HAS("waited", rig_read(rig, waiting, NULL));
 }
 
-CASE(fullest, "Of strangers one of the address with most connections goes, not the oldest.")
+CASE_RIG(fullest, "Of strangers one of the address with most connections goes, not the oldest.",
+         ROOM)
 {
-    struct rig *rig = rig_begin(&options);
     int fds[LIMIT], port = rig_listen_tcp(rig, NULL), older, newer;
 
     flood(rig, port, "127.0.0.2", &older, 1, "GET /now HTTP/1.1\r\n");
@@ -167,10 +165,9 @@ CASE(fullest, "Of strangers one of the address with most connections goes, not t
     CHECK_HAS("HTTP/1.1 200 ", rig_read_until(rig, older, "/now"));
 }
 
-CASE(shares, "Requests that wait on one listener leave the others their places.")
+CASE_RIG(shares, "Requests that wait on one listener leave the others their places.", ROOM)
 {
     enum { OWN = LIMIT / 4, MOST = LIMIT - OWN }; /* half of all is kept for two listeners */
-    struct rig *rig = rig_begin(&options);
     int remote[MOST], port = rig_listen_tcp(rig, NULL), late;
 
     flood(rig, port, "127.0.0.1", remote, MOST, rig_get("/wait"));

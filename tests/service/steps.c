@@ -18,6 +18,8 @@
 /* So long that only a release ends it in the time of a case. */
 #define LONG "\"ttl_ms\":60000"
 
+CASES_BEGIN_WITH(replica_begin);
+
 /* What SIOCOUTQ says, instead of the kernel; -1: what the kernel says. */
 static int unacknowledged = -1;
 
@@ -60,10 +62,8 @@ static void grant_unsent(int fd, const char *request)
 CASE(gone_when_granted,
      "A grant of which no byte was sent is released when its client is gone.")
 {
-    int fd;
+    int fd = rig_connect(one.rig);
 
-    replica_begin();
-    fd = rig_connect(one.rig);
     grant_unsent(fd, lease_request("PUT", ID_A, NULL, "{" LONG "}"));
     rig_disconnect(one.rig, fd);
     await_nodes(0);
@@ -82,10 +82,8 @@ static void reset(int fd)
 CASE(stream_gone_when_granted,
      "A stream whose grant was not sent is released, also behind TCP.")
 {
-    int fd;
+    int fd = stream_open_tcp("");
 
-    replica_begin();
-    fd = stream_open_tcp("");
     grant_unsent(fd, lease_stream_request(ID_A, NULL, "{" LONG "}"));
     reset(fd);
     await_nodes(0);
@@ -96,7 +94,6 @@ CASE(stream_gone_behind_its_place,
 {
     int fd;
 
-    replica_begin();
     CHECK_HAS("HTTP/1.1 201 ", lease_ask(lease_request("PUT", ID_B, NULL, "{}")));
     fd = stream_open_tcp(lease_stream_request(ID_A, NULL, "{\"wait_ms\":40000," LONG "}"));
     rig_read_until(one.rig, fd, "\"place\":1}\n\n");
@@ -108,10 +105,8 @@ CASE(stream_gone_behind_its_place,
 
 CASE(gone_when_sent, "A grant of which a byte was sent stays when its client is gone.")
 {
-    int fd;
+    int fd = rig_connect(one.rig);
 
-    replica_begin();
-    fd = rig_connect(one.rig);
     grant_unsent(fd, lease_request("PUT", ID_A, NULL, "{}"));
     rig_settle(one.rig);
     rig_disconnect(one.rig, fd);
@@ -123,7 +118,6 @@ CASE(cut_leaves, "A local client that does not read is given up, and its lock le
 {
     static char noise[4096];
 
-    replica_begin();
     hold();
     memset(noise, ':', sizeof noise);
     for (int i = 0; i < 1000 && first_stream(); i++) {
@@ -147,10 +141,8 @@ CASE(unacknowledged_is_not_renewed,
      "A TCP stream is not renewed while anything that it was sent is not acknowledged.")
 {
     char grant[LEASE_GRANT_MAX + 1];
-    int fd;
+    int fd = hold_tcp(grant);
 
-    replica_begin();
-    fd = hold_tcp(grant);
     unacknowledged = 1;
     check_not_renewed(fd);
     CHECK_INT(0, redlock_margin(first_stream()->lock) < 0);
@@ -168,7 +160,6 @@ CASE(silence_ends, "A TCP stream that is not renewed is sent `lost` when its tim
     const char *text;
     int fd;
 
-    replica_begin();
     unacknowledged = 1 << 20;
     fd = stream_open_tcp(lease_stream_request(ID_A, NULL, "{\"ttl_ms\":2000}"));
     text = stream_event(rig_read_until(one.rig, fd, "event: lost"), "lost");
@@ -189,10 +180,8 @@ static const char *read_reconnect(int fd)
 CASE(drained_unseen, "A stream whose client is not seen to live is not renewed by the drain.")
 {
     char grant[LEASE_GRANT_MAX + 1];
-    int fd;
+    int fd = hold_tcp(grant);
 
-    replica_begin();
-    fd = hold_tcp(grant);
     for (size_t i = 0; i < cluster.count; i++)
         server_int(&cluster.node[i], "PEXPIRE", KEY, "10000", NULL);
     unacknowledged = 1 << 20;
@@ -207,7 +196,6 @@ CASE(drained_on_return,
     char grant[LEASE_GRANT_MAX + 1];
     int fd;
 
-    replica_begin();
     rig_disconnect(one.rig, hold_tcp(grant));
     fd = rig_connect(one.rig);
     begin_unanswered(fd, lease_stream_request(ID_A, grant, "{}"));
@@ -220,10 +208,8 @@ CASE(old_age, "A TCP stream comes back before the drift of its clock has eaten t
 {
     char grant[LEASE_GRANT_MAX + 1];
     const char *text;
-    int fd;
+    int fd = hold_tcp(grant);
 
-    replica_begin();
-    fd = hold_tcp(grant);
     first_stream()->lease.received_ns -= 1001 * RL_NS_PER_S; /* 1 % of it: 10 s */
     renew_now();
     text = read_reconnect(fd);
@@ -250,7 +236,6 @@ CASE(renewed_after_its_end,
 {
     char grant[LEASE_GRANT_MAX + 1];
 
-    replica_begin();
     snprintf(grant, sizeof grant, "%s",
              lease_member(lease_ask(lease_request("PUT", ID_A, NULL, "{}")), "grant"));
     await_nodes(3);
@@ -264,10 +249,8 @@ CASE(renewed_after_its_end,
 CASE(forbidden_is_not_renewed,
      "A stream whose client has lost its right to the name is not renewed.")
 {
-    int fd;
+    int fd = hold();
 
-    replica_begin();
-    fd = hold();
     end_right();
     check_not_renewed(fd);
 }
@@ -277,7 +260,6 @@ CASE(right_gone_while_waiting,
 {
     int waiter;
 
-    replica_begin();
     CHECK_HAS("HTTP/1.1 201 ", lease_ask(lease_request("PUT", ID_A, NULL, "{}")));
     waiter =
         rig_request(one.rig, lease_request("PUT", ID_B, NULL, "{\"wait_ms\":40000," LONG "}"));

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Streams of events, and the end of the server. */
-#include "check.h"
 #include "rig.h"
 
 #include "base/time.h"
@@ -12,9 +11,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-CASE(events, "Events of a stream arrive one by one until its end.")
+CASE_RIG(events, "Events of a stream arrive one by one until its end.")
 {
-    struct rig *rig = rig_begin(NULL);
     int fd = rig_request(rig, rig_get("/stream"));
     const char *got;
     bool end;
@@ -34,9 +32,8 @@ CASE(events, "Events of a stream arrive one by one until its end.")
     CHECK_INT(0, rig_counts(rig).streams);
 }
 
-CASE(stream_left, "The close of a stream by its client is noticed at once.")
+CASE_RIG(stream_left, "The close of a stream by its client is noticed at once.")
 {
-    struct rig *rig = rig_begin(NULL);
     int fd = rig_request(rig, rig_get("/stream"));
 
     close(fd);
@@ -44,9 +41,8 @@ CASE(stream_left, "The close of a stream by its client is noticed at once.")
     CHECK_STR("begin /stream; gone; ", rig_trace(rig));
 }
 
-CASE(stream_marks, "A handler can see whether a byte of an event was sent.")
+CASE_RIG(stream_marks, "A handler can see whether a byte of an event was sent.")
 {
-    struct rig *rig = rig_begin(NULL);
     int fd = rig_request(rig, rig_get("/stream"));
     uint64_t mark;
 
@@ -61,9 +57,8 @@ CASE(stream_marks, "A handler can see whether a byte of an event was sent.")
     CHECK_INT(0, http_untaken(rig->waiting[0]));
 }
 
-CASE(stream_unread, "A stream whose client does not read is given up at its bound.")
+CASE_RIG(stream_unread, "A stream whose client does not read is given up at its bound.")
 {
-    struct rig *rig = rig_begin(NULL);
     static char event[1001];
     size_t taken = 0;
 
@@ -79,12 +74,10 @@ CASE(stream_unread, "A stream whose client does not read is given up at its boun
     CHECK_STR("begin /stream; gone; ", rig_trace(rig));
 }
 
-CASE(stream_stopped,
-     "A stream of which nothing is read is given up, though its socket has room.")
+CASE_RIG(stream_stopped,
+         "A stream of which nothing is read is given up, though its socket has room.",
+         .options = {.stall_timeout_ns = 50 * RL_NS_PER_MS})
 {
-    struct http_options options = {.stall_timeout_ns = 50 * RL_NS_PER_MS};
-    struct rig *rig = rig_begin(&options);
-
     rig_request(rig, rig_get("/stream"));
     rig_await_connections(rig, 0);
     CHECK_INT(0, rig_counts(rig).streams);
@@ -92,11 +85,10 @@ CASE(stream_stopped,
     CHECK_STR("begin /stream; gone; ", rig_trace(rig));
 }
 
-CASE(stream_stopped_before,
-     "A stream whose client has not read an earlier answer is given up, too.")
+CASE_RIG(stream_stopped_before,
+         "A stream whose client has not read an earlier answer is given up, too.",
+         .options = {.stall_timeout_ns = 50 * RL_NS_PER_MS})
 {
-    struct http_options options = {.stall_timeout_ns = 50 * RL_NS_PER_MS};
-    struct rig *rig = rig_begin(&options);
     int fd = rig_request(rig, rig_get("/now"));
 
     rig_send(rig, fd, rig_get("/stream"));
@@ -112,9 +104,9 @@ static void end_time(struct rig *rig)
     rig_settle(rig);
 }
 
-CASE(stream_read, "A stream that is read lives on, also one of which little is read at a time.")
+CASE_RIG(stream_read,
+         "A stream that is read lives on, also one of which little is read at a time.")
 {
-    struct rig *rig = rig_begin(NULL);
     int fd = rig_request(rig, rig_get("/stream"));
     char bytes[64];
 
@@ -137,9 +129,8 @@ CASE(stream_read, "A stream that is read lives on, also one of which little is r
     CHECK_INT(0, rig_counts(rig).streams);
 }
 
-CASE(drained, "While the server drains, each answer ends its connection.")
+CASE_RIG(drained, "While the server drains, each answer ends its connection.")
 {
-    struct rig *rig = rig_begin(NULL);
     int waiting_fd = rig_request(rig, rig_get("/wait")), new_fd;
     bool end;
 
@@ -152,9 +143,8 @@ CASE(drained, "While the server drains, each answer ends its connection.")
     CHECK(end);
 }
 
-CASE(stopped, "A server that stops closes idle connections and finishes the others.")
+CASE_RIG(stopped, "A server that stops closes idle connections and finishes the others.")
 {
-    struct rig *rig = rig_begin(NULL);
     int idle_fd = rig_connect(rig), waiting_fd, new_fd;
     bool end;
 
@@ -179,10 +169,8 @@ CASE(stopped, "A server that stops closes idle connections and finishes the othe
     CHECK(http_server_is_done(rig->server));
 }
 
-CASE(freed, "A server that is freed ends what waits as gone.")
+CASE_RIG(freed, "A server that is freed ends what waits as gone.")
 {
-    struct rig *rig = rig_begin(NULL);
-
     rig_request(rig, rig_get("/stream"));
     rig_request(rig, rig_get("/wait"));
     rig_end();
@@ -201,10 +189,9 @@ static int count_of(const char *text, const char *needle)
     return count;
 }
 
-CASE(answered_others_in_between,
-     "A handler may answer other exchanges from inside a callback's turn.")
+CASE_RIG(answered_others_in_between,
+         "A handler may answer other exchanges from inside a callback's turn.")
 {
-    struct rig *rig = rig_begin(NULL);
     int fds[20];
 
     for (int i = 0; i < 20; i++)
