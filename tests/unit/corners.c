@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Answers that no server can be made to give: repeated, early and absurd ones. */
-#include <string.h>
-
 #include "base/time.h"
 #include "check.h"
-#include "core/guard.h"
 #include "engine/survey.h"
 #include "protocol/answer.h"
 #include "protocol/command.h"
@@ -132,59 +129,6 @@ CASE(senseless_replies_are_no_votes,
     /* Another kind of lock under our name: ours is gone. */
     CHECK_INT(REDLOCK_VOTE_MISSING, vote(RL_OP_EXTEND, SCALAR(ERROR, 0, "WRONGTYPE it is")));
     CHECK_INT(REDLOCK_VOTE_ERROR, vote(RL_OP_PING, SCALAR(ERROR, 0, "WRONGTYPE Operation")));
-}
-
-static struct rl_guard strict_guard(void)
-{
-    struct rl_facts facts = {.has_server = true, .uptime_s = 90000, .marker_max_ttl_ms = -5};
-    struct rl_guard guard;
-
-    facts.has_replication = facts.master = true;
-    strcpy(facts.run_id, "run");
-    strcpy(facts.replid, "replid");
-    rl_guard_init(&guard, RL_GUARD_STRICT, 60 * RL_NS_PER_S, 10000);
-    rl_guard_connected(&guard);
-    rl_guard_judge(&guard, &facts, RL_NS_PER_S);
-    return guard;
-}
-
-CASE(probation_answers,
-     "G2: a marker that another client set ends the probation, rubbish does not.")
-{
-    struct rl_guard guard = strict_guard();
-    char rubbish[RL_PROBATION_MAX + 8];
-
-    CHECK_INT(0, guard.node_max_ttl_ns); /* a negative limit is none */
-    CHECK(!rl_guard_check_vote(&guard, RL_NS_PER_S));
-    memset(rubbish, 'x', sizeof rubbish);
-    rl_guard_probed(&guard, (struct rl_slice){rubbish, sizeof rubbish}, RL_NS_PER_S);
-    CHECK_STR("", guard.probation);
-    CHECK(!rl_guard_check_vote(&guard, 1000 * RL_NS_PER_S));
-    rl_guard_probed(&guard, (struct rl_slice){"A", 1}, RL_NS_PER_S);
-    CHECK(rl_guard_check_vote(&guard, RL_NS_PER_S));
-}
-
-CASE(an_admission_changes_no_other_verdict,
-     "G6: an admission does not make up for a wrong clock.")
-{
-    struct rl_guard guard = strict_guard();
-
-    rl_guard_blame_clock(&guard, RL_NS_PER_S);
-    rl_guard_probed(&guard, (struct rl_slice){"A", 1}, RL_NS_PER_S);
-    CHECK(!rl_guard_check_vote(&guard, 2 * RL_NS_PER_S));
-}
-
-CASE(a_step_of_our_own_is_forgiven,
-     "G6: a node goes on voting when the step was of our own clock.")
-{
-    struct rl_guard guard = strict_guard();
-
-    rl_guard_probed(&guard, (struct rl_slice){"A", 1}, RL_NS_PER_S);
-    rl_guard_sample(&guard, 1700000000000000, RL_NS_PER_S, RL_NS_PER_S + 1000);
-    rl_guard_sample(&guard, 1700000009000000, 2 * RL_NS_PER_S, 2 * RL_NS_PER_S + 1000);
-    CHECK(guard.step_ns > 0 && !rl_guard_check_vote(&guard, 2 * RL_NS_PER_S));
-    guard.step_ns = 0;
-    CHECK(rl_guard_check_vote(&guard, 2 * RL_NS_PER_S));
 }
 
 CASE(a_machine_that_slept, "A round trip of an hour is capped, not negative.")

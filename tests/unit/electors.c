@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Which server may speak for an elected vote, and until when (E2 to E4, E12)? And its
- * guard (E6, E7). */
+/* Which server may speak for an elected vote, and until when (E2 to E4, E12)? */
 #include <stdio.h>
 #include <string.h>
 
@@ -8,7 +7,6 @@
 #include "base/time.h"
 #include "check.h"
 #include "core/electors.h"
-#include "core/guard.h"
 
 static struct rl_electors electors;
 
@@ -72,23 +70,6 @@ CASE(a_server_by_its_id, "E3: in a cluster a term is of the node's id, wherever 
     CHECK(!rl_electors_receive(&electors, 0, id_of('a'), &term, 0));
     CHECK(rl_electors_receive(&electors, 1, id_of('b'), &term, 0));
     CHECK(electors.term.id[0] == 'y');
-}
-
-CASE(an_attestation_of_a_cluster,
-     "E5: where the server knows its term, its attestation must name it, too.")
-{
-    static const char identity[] = "run:replid";
-    static const char admitted[] = "run:replid 12@id";
-    static const char later[] = "run:replid 13@id";
-    struct rl_guard guard = {0};
-
-    memcpy(guard.identity, identity, sizeof identity);
-    memcpy(guard.admitted, admitted, sizeof admitted);
-    CHECK(rl_guard_is_greeted(&guard, (struct rl_slice){identity, sizeof identity - 1}));
-    guard.attestation_names_term = true;
-    CHECK(!rl_guard_is_greeted(&guard, (struct rl_slice){identity, sizeof identity - 1}));
-    CHECK(!rl_guard_is_greeted(&guard, (struct rl_slice){later, sizeof later - 1}));
-    CHECK(rl_guard_is_greeted(&guard, (struct rl_slice){admitted, sizeof admitted - 1}));
 }
 
 CASE(a_majority_names_the_term, "E4: a majority of the electors names the term, each once.")
@@ -268,104 +249,4 @@ CASE(the_list_that_init_writes, "E2: init writes all ids in order, and none twic
     CHECK(rl_electors_write_list(&electors, text));
     CHECK_INT(2 * RL_ELECTOR_ID_SIZE + 1, strlen(text));
     CHECK(text[0] == 'a' && text[RL_ELECTOR_ID_SIZE] == ' ');
-}
-
-static struct rl_guard guard;
-
-static struct rl_facts facts_of(const char *run_id, const char *marker)
-{
-    struct rl_facts facts = {.has_server = true,
-                             .has_replication = true,
-                             .has_persistence = true,
-                             .master = true,
-                             .replid = "p1",
-                             .uptime_s = 100000,
-                             .marker_max_ttl_ms = 60000};
-
-    snprintf(facts.run_id, sizeof facts.run_id, "%s", run_id);
-    snprintf(facts.marker, sizeof facts.marker, "%s", marker);
-    return facts;
-}
-
-static void greet(const char *term, const char *run_id, const char *marker, int64_t now_s)
-{
-    struct rl_facts facts = facts_of(run_id, marker);
-
-    rl_guard_connected(&guard);
-    snprintf(guard.term, sizeof guard.term, "%s", term);
-    rl_guard_judge(&guard, &facts, now_s * RL_NS_PER_S);
-}
-
-CASE(a_marker_names_both, "E7: only a marker that names term and incarnation admits.")
-{
-    rl_guard_init(&guard, RL_GUARD_STRICT, 60 * RL_NS_PER_S, 10000);
-    greet("5@A", "r1", "r1:p1 5@A", 0);
-    CHECK(rl_guard_is_voting(&guard));
-    greet("7@A", "r1", "r1:p1 5@A", 0); /* it has won back undemoted */
-    CHECK(!rl_guard_is_voting(&guard));
-    greet("5@A", "r2", "r1:p1 5@A", 0);
-    CHECK(!rl_guard_is_voting(&guard));
-    greet("5@A", "r1", "r1:p1", 0);
-    CHECK(!rl_guard_is_voting(&guard));
-}
-
-CASE(the_quarantine_is_longer,
-     "E6: the quarantine of a term lasts for L more than that of a node.")
-{
-    rl_guard_init(&guard, RL_GUARD_STRICT, 60 * RL_NS_PER_S, 10000);
-    CHECK_INT(62 * RL_NS_PER_S, rl_guard_time_ns(&guard));
-    greet("5@A", "r1", "", 0);
-    CHECK_INT(64 * RL_NS_PER_S, rl_guard_time_ns(&guard));
-    CHECK(!rl_guard_check_vote(&guard, 1000 * RL_NS_PER_S)); /* not by itself */
-}
-
-CASE(a_stamp_admits,
-     "E7: a stamp that is old enough admits, a younger one says how long it takes.")
-{
-    rl_guard_init(&guard, RL_GUARD_STRICT, 60 * RL_NS_PER_S, 10000);
-    greet("5@A", "r1", "", 10);
-    CHECK(rl_guard_wants_stamp(&guard));
-    /* No grant is refused before the first answer, which may be an error. */
-    CHECK(rl_guard_awaits_stamp(&guard));
-    CHECK(rl_guard_may_keep(&guard, (struct rl_slice){"r1:p1", 5}));
-    CHECK(!rl_guard_may_keep(&guard, (struct rl_slice){"r1:p2", 5}));
-    guard.stamp_answered = true;
-    CHECK(!rl_guard_may_keep(&guard, (struct rl_slice){"r1:p1", 5}));
-    CHECK(!rl_guard_awaits_stamp(&guard));
-    rl_guard_stamped(&guard, 4000, 11 * RL_NS_PER_S);
-    CHECK(!rl_guard_check_vote(&guard, 15 * RL_NS_PER_S));
-    CHECK_INT(15 * RL_NS_PER_S, rl_guard_ends_ns(&guard));
-    rl_guard_stamped(&guard, 0, 15 * RL_NS_PER_S);
-    CHECK(rl_guard_check_vote(&guard, 15 * RL_NS_PER_S));
-    /* The next connection requests again. */
-    greet("5@A", "r2", "r1:p1 5@A", 20);
-    CHECK(!rl_guard_check_vote(&guard, 20 * RL_NS_PER_S));
-    CHECK(rl_guard_awaits_stamp(&guard));
-}
-
-CASE(an_attestation_of_another_incarnation,
-     "E5, E6: an attestation that names another incarnation begins the quarantine anew.")
-{
-    rl_guard_init(&guard, RL_GUARD_STRICT, 60 * RL_NS_PER_S, 10000);
-    greet("5@A", "r1", "r1:p1 5@A", 0);
-    CHECK(!rl_guard_is_greeted(&guard, (struct rl_slice){"r1:p2", 5}));
-    CHECK(!rl_guard_marker(&guard, (struct rl_slice){"r1:p1 5@A", 9},
-                           (struct rl_slice){"r1:p2", 5}, 60000, RL_NS_PER_S));
-    CHECK(!rl_guard_is_voting(&guard));
-}
-
-CASE(a_promoted_replica_is_young,
-     "G1: how long a promoted replica is up shows nothing of what had not reached it.")
-{
-    struct rl_facts facts = facts_of("r1", "");
-
-    rl_guard_init(&guard, RL_GUARD_DEFAULT, 60 * RL_NS_PER_S, 10000);
-    rl_guard_connected(&guard);
-    facts.was_promoted = true;
-    rl_guard_judge(&guard, &facts, 0);
-    CHECK_INT(REDLOCK_REASON_PROMOTED, guard.reason);
-    CHECK(rl_guard_wants_stamp(&guard));
-    CHECK(!rl_guard_check_vote(&guard, 61 * RL_NS_PER_S));
-    CHECK(
-        rl_guard_check_vote(&guard, 62 * RL_NS_PER_S)); /* watched for so long by this client */
 }

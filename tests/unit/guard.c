@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* May a node vote? The guard's judgement, fact by fact, and its sense of time. */
+/* May a node vote? The guard's judgement, fact by fact, also of the server of an elected vote
+ * (E5 to E7), and its sense of time. */
 #include <stdio.h>
 #include <string.h>
 
@@ -251,12 +252,154 @@ CASE(strict_remembers_a_set_clock,
     CHECK(!rl_guard_check_vote(&guard, 71 * RL_NS_PER_S));
 }
 
+/* Strict, without a marker. */
+static void begin_strict(void)
+{
+    guard = guard_of(RL_GUARD_STRICT);
+    rl_guard_judge(&guard, &facts, RL_NS_PER_S);
+}
+
+CASE(probation_answers,
+     "G2: a marker that another client set ends the probation, rubbish does not.")
+{
+    char rubbish[RL_PROBATION_MAX + 8];
+
+    facts.marker_max_ttl_ms = -5;
+    begin_strict();
+    CHECK_INT(0, guard.node_max_ttl_ns); /* a negative limit is none */
+    CHECK(!rl_guard_check_vote(&guard, RL_NS_PER_S));
+    memset(rubbish, 'x', sizeof rubbish);
+    rl_guard_probed(&guard, (struct rl_slice){rubbish, sizeof rubbish}, RL_NS_PER_S);
+    CHECK_STR("", guard.probation);
+    CHECK(!rl_guard_check_vote(&guard, 1000 * RL_NS_PER_S));
+    rl_guard_probed(&guard, slice("A"), RL_NS_PER_S);
+    CHECK(rl_guard_check_vote(&guard, RL_NS_PER_S));
+}
+
+CASE(an_admission_changes_no_other_verdict,
+     "G6: an admission does not make up for a wrong clock.")
+{
+    begin_strict();
+    rl_guard_blame_clock(&guard, RL_NS_PER_S);
+    rl_guard_probed(&guard, slice("A"), RL_NS_PER_S);
+    CHECK(!rl_guard_check_vote(&guard, 2 * RL_NS_PER_S));
+}
+
+CASE(a_step_of_our_own_is_forgiven,
+     "G6: a node goes on voting when the step was of our own clock.")
+{
+    begin_strict();
+    rl_guard_probed(&guard, slice("A"), RL_NS_PER_S);
+    rl_guard_sample(&guard, 1700000000000000, RL_NS_PER_S, RL_NS_PER_S + 1000);
+    rl_guard_sample(&guard, 1700000009000000, 2 * RL_NS_PER_S, 2 * RL_NS_PER_S + 1000);
+    CHECK(guard.step_ns > 0 && !rl_guard_check_vote(&guard, 2 * RL_NS_PER_S));
+    guard.step_ns = 0;
+    CHECK(rl_guard_check_vote(&guard, 2 * RL_NS_PER_S));
+}
+
 CASE(switched_off_all_nodes_vote, "With the guard off every node votes.")
 {
     guard = guard_of(RL_GUARD_OFF);
     facts = healthy(0);
     rl_guard_judge(&guard, &facts, 0);
     CHECK(rl_guard_check_vote(&guard, 0));
+}
+
+CASE(an_attestation_of_a_cluster,
+     "E5: where the server knows its term, its attestation must name it, too.")
+{
+    static const char identity[] = "run:replid";
+    static const char admitted[] = "run:replid 12@id";
+    static const char later[] = "run:replid 13@id";
+
+    guard = (struct rl_guard){0};
+    memcpy(guard.identity, identity, sizeof identity);
+    memcpy(guard.admitted, admitted, sizeof admitted);
+    CHECK(rl_guard_is_greeted(&guard, slice(identity)));
+    guard.attestation_names_term = true;
+    CHECK(!rl_guard_is_greeted(&guard, slice(identity)));
+    CHECK(!rl_guard_is_greeted(&guard, slice(later)));
+    CHECK(rl_guard_is_greeted(&guard, slice(admitted)));
+}
+
+/* A server of an elected vote: the term in which it speaks, and what it says. */
+static void greet(const char *term, const char *run_id, const char *marker, int64_t now_s)
+{
+    snprintf(facts.run_id, sizeof facts.run_id, "%s", run_id);
+    snprintf(facts.marker, sizeof facts.marker, "%s", marker);
+    facts.marker_max_ttl_ms = 60000;
+    rl_guard_connected(&guard);
+    snprintf(guard.term, sizeof guard.term, "%s", term);
+    rl_guard_judge(&guard, &facts, now_s * RL_NS_PER_S);
+}
+
+CASE(a_marker_names_both, "E7: only a marker that names term and incarnation admits.")
+{
+    guard = guard_of(RL_GUARD_STRICT);
+    greet("5@A", "r1", "r1:p1 5@A", 0);
+    CHECK(rl_guard_is_voting(&guard));
+    greet("7@A", "r1", "r1:p1 5@A", 0); /* it has won back undemoted */
+    CHECK(!rl_guard_is_voting(&guard));
+    greet("5@A", "r2", "r1:p1 5@A", 0);
+    CHECK(!rl_guard_is_voting(&guard));
+    greet("5@A", "r1", "r1:p1", 0);
+    CHECK(!rl_guard_is_voting(&guard));
+}
+
+CASE(the_quarantine_is_longer,
+     "E6: the quarantine of a term lasts for L more than that of a node.")
+{
+    guard = guard_of(RL_GUARD_STRICT);
+    CHECK_INT(62 * RL_NS_PER_S, rl_guard_time_ns(&guard));
+    greet("5@A", "r1", "", 0);
+    CHECK_INT(64 * RL_NS_PER_S, rl_guard_time_ns(&guard));
+    CHECK(!rl_guard_check_vote(&guard, 1000 * RL_NS_PER_S)); /* not by itself */
+}
+
+CASE(a_stamp_admits,
+     "E7: a stamp that is old enough admits, a younger one says how long it takes.")
+{
+    guard = guard_of(RL_GUARD_STRICT);
+    greet("5@A", "r1", "", 10);
+    CHECK(rl_guard_wants_stamp(&guard));
+    /* No grant is refused before the first answer, which may be an error. */
+    CHECK(rl_guard_awaits_stamp(&guard));
+    CHECK(rl_guard_may_keep(&guard, slice("r1:p1")));
+    CHECK(!rl_guard_may_keep(&guard, slice("r1:p2")));
+    guard.stamp_answered = true;
+    CHECK(!rl_guard_may_keep(&guard, slice("r1:p1")));
+    CHECK(!rl_guard_awaits_stamp(&guard));
+    rl_guard_stamped(&guard, 4000, 11 * RL_NS_PER_S);
+    CHECK(!rl_guard_check_vote(&guard, 15 * RL_NS_PER_S));
+    CHECK_INT(15 * RL_NS_PER_S, rl_guard_ends_ns(&guard));
+    rl_guard_stamped(&guard, 0, 15 * RL_NS_PER_S);
+    CHECK(rl_guard_check_vote(&guard, 15 * RL_NS_PER_S));
+    /* The next connection requests again. */
+    greet("5@A", "r2", "r1:p1 5@A", 20);
+    CHECK(!rl_guard_check_vote(&guard, 20 * RL_NS_PER_S));
+    CHECK(rl_guard_awaits_stamp(&guard));
+}
+
+CASE(an_attestation_of_another_incarnation,
+     "E5, E6: an attestation that names another incarnation begins the quarantine anew.")
+{
+    guard = guard_of(RL_GUARD_STRICT);
+    greet("5@A", "r1", "r1:p1 5@A", 0);
+    CHECK(!rl_guard_is_greeted(&guard, slice("r1:p2")));
+    CHECK(!rl_guard_marker(&guard, slice("r1:p1 5@A"), slice("r1:p2"), 60000, RL_NS_PER_S));
+    CHECK(!rl_guard_is_voting(&guard));
+}
+
+CASE(a_promoted_replica_is_young,
+     "G1: how long a promoted replica is up shows nothing of what had not reached it.")
+{
+    facts.was_promoted = true;
+    rl_guard_judge(&guard, &facts, 0);
+    CHECK_INT(REDLOCK_REASON_PROMOTED, guard.reason);
+    CHECK(rl_guard_wants_stamp(&guard));
+    CHECK(!rl_guard_check_vote(&guard, 61 * RL_NS_PER_S));
+    CHECK(
+        rl_guard_check_vote(&guard, 62 * RL_NS_PER_S)); /* watched for so long by this client */
 }
 
 /* Samples a node whose clock is `offset` ahead, asked at `at` and answered after `trip`. */
