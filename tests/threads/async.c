@@ -112,18 +112,6 @@ CASE_NODES(a_chain, "The reader of an event may start, extend, release and free 
     CHECK(cluster_await_empty(c));
 }
 
-CASE_NODES(free_when_acquired, "A handle freed when its event is read releases its lock.")
-{
-    r = client_open(c, 0);
-    for (int i = 0; i < 20; i++) {
-        redlock_lock *lock = start(r, "x", NULL);
-        EXPECT(r, ACQUIRED, REDLOCK_OK, lock);
-        redlock_lock_free(lock);
-        NO_EVENT(r);
-        CHECK(cluster_await(c, "redlock:x", 0));
-    }
-}
-
 CASE_NODES(detail_of_an_event,
            "The detail of an event is about its error, and the report of its lock.")
 {
@@ -134,18 +122,4 @@ CASE_NODES(detail_of_an_event,
     CHECK(EXPECT(r, ACQUIRED, REDLOCK_BUSY, lock)->detail[0] != '\0');
     CHECK_INT(REDLOCK_STATE_FAILED, redlock_state(lock));
     CHECK(report_votes(redlock_lock_report(lock), REDLOCK_VOTE_TAKEN) >= 2);
-}
-
-CASE_NODES(contended_in_flight,
-           "64 requests of one client for one name all get it, one after the other.")
-{
-    redlock_lock *lock[64];
-    r = client_open(c, 0);
-    for (int i = 0; i < 64; i++)
-        lock[i] = CLIENT_START(r, "x", 20000, .wait_ms = REDLOCK_WAIT_FOREVER);
-    for (int i = 0; i < 64; i++) {
-        EXPECT(r, ACQUIRED, REDLOCK_OK, lock[i]);
-        NO_EVENT(r); /* no other while it is held */
-        CHECK_OK(redlock_release(lock[i]));
-    }
 }

@@ -103,18 +103,6 @@ CASE_ON(poll_loop,
     NO_EVENT(r);
 }
 
-CASE_ON(audit_of_both_kinds,
-        "An audit that was started says as much as one that was waited for.")
-{
-    redlock_job job;
-    redlock_answer *answer = NULL;
-    CHECK_OK(redlock_audit(r, 10000, &answer));
-    CHECK_OK(redlock_start_audit(r, 10000, NULL, &job));
-    CHECK_INT(answer->check_count, EXPECT_ANSWER(r, REDLOCK_OK, job)->answer->check_count);
-    CHECK(cluster_await_empty(c));
-    redlock_answer_free(answer);
-}
-
 CASE_ON(answer_outlives_client,
         "What a blocking call returned can be read after the client's end.")
 {
