@@ -7,6 +7,7 @@
 #include "fixture.h"
 #include "lab/stats/series.h"
 #include "pulse.h"
+#include "waiter.h"
 
 enum {
     NODES = 3,
@@ -82,16 +83,6 @@ static redlock_lock *start(redlock *r)
     return lock;
 }
 
-/* No queue and no list of the living: only the lock of another. */
-static bool only_the_lock(void *data)
-{
-    const struct cluster *c = data;
-    for (size_t i = 0; i < c->count; i++)
-        if (c->node[i].pid != 0 && server_keys(&c->node[i]) != 1)
-            return false;
-    return true;
-}
-
 static void keep_deadlines(redlock *r, int expected)
 {
     static const int lengths_ms[] = {7, 30, 150};
@@ -138,7 +129,7 @@ static void wait_exactly(struct cluster *c, enum trouble trouble, bool behind_ot
         redlock_lock_free(others[i]);
     client_close(r);
     rest = trouble_rest(c, trouble);
-    CHECK(wait_until(only_the_lock, &rest));
+    CHECK(queue_await_only_the_lock(&rest));
 }
 
 CASE_OF_ON(exact, "A wait in the queue ends at its deadline, not before and hardly after.",
@@ -175,5 +166,5 @@ CASE_NODES(exact_without_majority,
     redlock_lock_free(second);
     client_close(r);
     c->count = 1;
-    CHECK(wait_until(only_the_lock, c));
+    CHECK(queue_await_only_the_lock(c));
 }

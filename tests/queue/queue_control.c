@@ -23,16 +23,6 @@ static redlock_lock *start(redlock *r, const char *name)
     return lock;
 }
 
-/* No queue and no list of the living: only the lock of another. */
-static bool only_the_lock(void *data)
-{
-    const struct cluster *c = data;
-    for (size_t i = 0; i < c->count; i++)
-        if (c->node[i].pid != 0 && server_keys(&c->node[i]) != 1)
-            return false;
-    return true;
-}
-
 CASE_NODES(for_ever, "A wait without a deadline lasts longer than the TTL of a queue entry.",
            .nodes = NODES)
 {
@@ -179,5 +169,5 @@ CASE_NODES(close_first_and_parked,
     client_close(r);
     for (int i = 0; i < 5; i++)
         redlock_lock_free(mine[i]);
-    CHECK(wait_until(only_the_lock, c));
+    CHECK(queue_await_only_the_lock(c));
 }

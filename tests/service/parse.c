@@ -356,6 +356,18 @@ CASE(bounds, "Heads, targets and fields are taken up to their bounds and refused
     expect_filled("GET / HTTP/1.1\r\nHost: h\r\n", "X: 1\r\n", HTTP_FIELDS_MAX, "\r\n", large);
 }
 
+/* A GET with these lines in its head, which is taken. */
+static struct http_parser taken(const char *fields)
+{
+    struct http_parser parser;
+    char text[256];
+
+    snprintf(text, sizeof text, "GET / HTTP/1.1\r\nHost: h\r\n%s\r\n", fields);
+    http_parser_reset(&parser);
+    CHECK_INT(HTTP_DONE, http_parse(&parser, text, strlen(text)));
+    return parser;
+}
+
 CASE(accepts, "All Accept fields are one list, and q=0 takes a type off it.")
 {
     static const struct {
@@ -380,15 +392,8 @@ CASE(accepts, "All Accept fields are one list, and q=0 takes a type off it.")
         {"Accept-Language: text/event-stream\r\n", false},
     };
 
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        struct http_parser parser;
-        char text[256];
-
-        snprintf(text, sizeof text, "GET / HTTP/1.1\r\nHost: h\r\n%s\r\n", rows[i].fields);
-        http_parser_reset(&parser);
-        CHECK_INT(HTTP_DONE, http_parse(&parser, text, strlen(text)));
-        CHECK_INT(rows[i].is_named, parser.accepts_events);
-    }
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        CHECK_INT(rows[i].is_named, taken(rows[i].fields).accepts_events);
 }
 
 CASE(lookup, "Fields are found by name in any case, and counted.")
@@ -423,13 +428,6 @@ CASE(forwarded, "A proxy that says so is noticed, by any field that says so, and
         {"Forwarded-X: 1\r\n", false},
     };
 
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        struct http_parser parser;
-        char text[256];
-
-        snprintf(text, sizeof text, "GET / HTTP/1.1\r\nHost: h\r\n%s\r\n", rows[i].fields);
-        http_parser_reset(&parser);
-        CHECK_INT(HTTP_DONE, http_parse(&parser, text, strlen(text)));
-        CHECK_INT(rows[i].is_forwarded, parser.is_forwarded);
-    }
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        CHECK_INT(rows[i].is_forwarded, taken(rows[i].fields).is_forwarded);
 }

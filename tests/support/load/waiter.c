@@ -102,3 +102,17 @@ bool queue_await(const struct cluster *c, const char *name, int length)
     struct wanted w = {c, name, length};
     return wait_until(lengths_are, &w);
 }
+
+static bool only_the_lock(void *data)
+{
+    const struct cluster *c = data;
+    for (size_t i = 0; i < c->count; i++)
+        if (c->node[i].pid != 0 && server_keys(&c->node[i]) != 1)
+            return false;
+    return true;
+}
+
+bool queue_await_only_the_lock(const struct cluster *c)
+{
+    return wait_until(only_the_lock, (void *)c);
+}

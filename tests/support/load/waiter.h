@@ -51,4 +51,7 @@ long long queue_length(const struct server *s, const char *name);
 /* Waits until every node of the cluster has so many; false as wait_until(). */
 bool queue_await(const struct cluster *c, const char *name, int length);
 
+/* Until there is no queue and no list of the living on any node, only the lock of another. */
+bool queue_await_only_the_lock(const struct cluster *c);
+
 #endif
