@@ -6,11 +6,8 @@
 
 #include "helper.h"
 
-#include <poll.h>
+#include <pthread.h>
 #include <sys/socket.h>
-#include <unistd.h>
-
-enum { CALLERS_MAX = 64 };
 
 struct content {
     int64_t value;
@@ -57,44 +54,26 @@ static struct register_reply serve(struct registers *r, const struct register_re
     return (struct register_reply){true, c->value};
 }
 
-static void serve_caller(struct registers *r, struct pollfd *caller)
+/* All requests of one caller; those of all callers take turns. */
+static void serve_caller(struct helper_connection *caller)
 {
+    static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
     struct register_request request;
-    ssize_t n = recv(caller->fd, &request, sizeof request, 0);
-    if (n == (ssize_t)sizeof request && request.name < REGISTERS) {
-        struct register_reply reply = serve(r, &request);
-        if (send(caller->fd, &reply, sizeof reply, MSG_NOSIGNAL) == (ssize_t)sizeof reply)
+    while (recv(caller->fd, &request, sizeof request, 0) == (ssize_t)sizeof request &&
+           request.name < REGISTERS) {
+        struct register_reply reply;
+        pthread_mutex_lock(&turn);
+        reply = serve(caller->argument, &request);
+        pthread_mutex_unlock(&turn);
+        if (send(caller->fd, &reply, sizeof reply, MSG_NOSIGNAL) != (ssize_t)sizeof reply)
             return;
     }
-    close(caller->fd);
-    caller->fd = -1;
-}
-
-static void admit(int listener, struct pollfd *callers)
-{
-    int fd = accept(listener, NULL, NULL);
-    for (int i = 1; i < CALLERS_MAX && fd >= 0; i++)
-        if (callers[i].fd < 0) {
-            callers[i] = (struct pollfd){.fd = fd, .events = POLLIN};
-            return;
-        }
-    close(fd);
 }
 
 void register_serve(void *data)
 {
     const struct register_place *place = data;
     struct registers r = {.history = place->history};
-    struct pollfd callers[CALLERS_MAX];
     helper_name("registers");
-    callers[0] = (struct pollfd){.fd = place->listener, .events = POLLIN};
-    for (int i = 1; i < CALLERS_MAX; i++)
-        callers[i] = (struct pollfd){.fd = -1};
-    while (poll(callers, CALLERS_MAX, -1) > 0) {
-        for (int i = 1; i < CALLERS_MAX; i++)
-            if (callers[i].fd >= 0 && callers[i].revents != 0)
-                serve_caller(&r, &callers[i]);
-        if (callers[0].revents != 0)
-            admit(place->listener, callers);
-    }
+    helper_accept_loop(place->listener, serve_caller, &r);
 }

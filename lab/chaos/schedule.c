@@ -131,6 +131,19 @@ static int draw_kind(struct draw *d)
     return FAULT_KILL_NODE;
 }
 
+/*
+ * In a mixed run one worker of each way and one replica are never killed, so that what they
+ * keep shows: they are stopped and cut off like the others.
+ */
+static bool is_spared(const struct schedule *s, int kind, int target)
+{
+    if (!s->mixed)
+        return false;
+    if (kind == FAULT_KILL_CLIENT)
+        return target == 0 || target == WORKERS / 2 || target == WORKERS * 3 / 4;
+    return (kind == FAULT_KILL_REPLICA || kind == FAULT_DRAIN_REPLICA) && target == 0;
+}
+
 /* One that is whole, if fewer than `max` are not; -1: none. */
 static int draw_target(struct draw *d, int kind)
 {
@@ -141,21 +154,12 @@ static int draw_target(struct draw *d, int kind)
     for (int i = 0; i < count; i++) {
         broken += until_ms[i] > d->now_ms;
         if (until_ms[i] <= d->now_ms && (client || fits(d->out, kind, i)) &&
-            !schedule_spares(d->out, kind, i))
+            !is_spared(d->out, kind, i))
             free[free_count++] = i;
     }
     if (broken >= max || free_count == 0)
         return -1;
     return free[random_between(&d->random, 0, free_count - 1)];
-}
-
-bool schedule_spares(const struct schedule *s, int kind, int target)
-{
-    if (!s->mixed)
-        return false;
-    if (kind == FAULT_KILL_CLIENT)
-        return target == 0 || target == WORKERS / 2 || target == WORKERS * 3 / 4;
-    return (kind == FAULT_KILL_REPLICA || kind == FAULT_DRAIN_REPLICA) && target == 0;
 }
 
 static void add(struct draw *d, struct fault f)
@@ -200,7 +204,7 @@ static void draw_replica_fault(struct draw *d, struct fault f)
     if (d->replica_ms > d->now_ms || f.end_ms > d->out->faults_ms)
         return;
     f.target = (int)random_between(&d->random, 0, REPLICAS - 1);
-    if (schedule_spares(d->out, f.kind, f.target))
+    if (is_spared(d->out, f.kind, f.target))
         return;
     f.whole_ms = f.end_ms + manners[f.kind].after_ms;
     d->replica_ms = f.whole_ms;

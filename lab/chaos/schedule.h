@@ -143,10 +143,4 @@ struct schedule {
 void schedule_draw(struct schedule *s);
 void failovers_draw(struct schedule *s); /* of elected masters; schedule_draw() calls it */
 
-/*
- * In a mixed run one worker of each way and one replica are never killed, so that what they
- * keep shows: they are stopped and cut off like the others.
- */
-bool schedule_spares(const struct schedule *s, int kind, int target);
-
 #endif

@@ -12,7 +12,7 @@
 
 static int usage(void)
 {
-    fputs("usage: redlock-sim [--seeds N] [--from SEED | --elected] [--workers N] [--go-on]\n"
+    fputs("usage: redlock-sim [--seeds N] [--from SEED | --elected] [--workers N]\n"
           "       redlock-sim --seed SEED     replays it with its trace\n"
           "       redlock-sim --file FILE     plays the seeds of a file\n"
           "       redlock-sim --forever       fresh seeds until stopped\n"
@@ -51,8 +51,6 @@ int main(int argc, char **argv)
             campaign.first = SIM_ELECTED_FIRST;
         } else if (strcmp(argv[i], "--workers") == 0 && value) {
             campaign.workers = (unsigned)number(argv[++i]);
-        } else if (strcmp(argv[i], "--go-on") == 0) {
-            campaign.go_on = true;
         } else if (strcmp(argv[i], "--seed") == 0 && value) {
             return sim_replay(number(value));
         } else if (strcmp(argv[i], "--file") == 0 && value) {

@@ -109,7 +109,7 @@ static void work(const struct sim_campaign *campaign, unsigned index, struct boa
         uint64_t none = 0;
         char what[96];
 
-        if (board->failures > 0 && !campaign->go_on)
+        if (board->failures > 0)
             break;
         mine->seed = campaign->first + i;
         sim_play(mine->seed, NULL, &result);

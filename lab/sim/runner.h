@@ -11,7 +11,6 @@ struct sim_campaign {
     uint64_t first;   /* seed */
     uint64_t count;   /* 0: until stopped */
     unsigned workers; /* processes */
-    bool go_on;       /* after a failure, to find more */
 };
 
 /* 0: no failure. Prints a summary, and of the first failure its seed and the end
