@@ -212,14 +212,6 @@ static int hold_it(struct hold *h)
     return status;
 }
 
-static int take(void *data, struct args *a, int id, const char *value)
-{
-    struct hold *h = data;
-    (void)a;
-    return id == ARGS_WORD ? terms_add_name(&h->terms, value)
-                           : terms_option(&h->terms, id, value);
-}
-
 static int begin(struct hold *h)
 {
     int error;
@@ -239,15 +231,7 @@ static int begin(struct hold *h)
 static int hold_main(const struct command *command, int argc, char **argv)
 {
     struct hold h = {.signal_fd = -1};
-    int status = args_read(command, &h.settings, argc, argv, take, &h);
-    if (status == 0)
-        status = terms_complete(&h.terms, false);
-    if (status == 0)
-        status = settings_complete(&h.settings);
-    if (status == 0)
-        status = settings_check_ttl(&h.settings);
-    if (status == 0)
-        terms_label_of_parent(&h.terms);
+    int status = terms_read(&h.terms, &h.settings, command, argc, argv);
     if (status == 0)
         status = begin(&h);
     if (status == 0)

@@ -12,12 +12,6 @@
 #include "ui/exit.h"
 #include "ui/message.h"
 
-static int take(void *data, struct args *a, int id, const char *value)
-{
-    (void)a;
-    return id == ARGS_WORD ? terms_add_name(data, value) : terms_option(data, id, value);
-}
-
 static void print_json(const struct held_lock *h, const struct terms *t)
 {
     struct rl_json j = {.out = stdout};
@@ -90,18 +84,10 @@ static int lock_main(const struct command *command, int argc, char **argv)
     struct settings s;
     struct held_lock h = {0};
     struct terms t = {0};
-    int status = args_read(command, &s, argc, argv, take, &t);
-    if (status == 0)
-        status = terms_complete(&t, false);
-    if (status == 0)
-        status = settings_complete(&s);
-    if (status == 0)
-        status = settings_check_ttl(&s);
+    int status = terms_read(&t, &s, command, argc, argv);
     /* It gives a handle, and the wait is its caller's to request. */
     if (!(s.config.given & (1u << RL_SETTING_WAIT)))
         s.wait_ms = 0;
-    if (status == 0)
-        terms_label_of_parent(&t);
     if (status == 0)
         status = acquire(&h, &s, &t);
     held_lock_close(&h);

@@ -147,10 +147,25 @@ void terms_label(struct terms *t, pid_t pid, const char *command)
         label_make(t->label, pid, command);
 }
 
-void terms_label_of_parent(struct terms *t)
+static int take(void *data, struct args *a, int id, const char *value)
 {
-    if (!t->labelled)
+    (void)a;
+    return id == ARGS_WORD ? terms_add_name(data, value) : terms_option(data, id, value);
+}
+
+int terms_read(struct terms *t, struct settings *s, const struct command *command, int argc,
+               char **argv)
+{
+    int status = args_read(command, s, argc, argv, take, t);
+    if (status == 0)
+        status = terms_complete(t, false);
+    if (status == 0)
+        status = settings_complete(s);
+    if (status == 0)
+        status = settings_check_ttl(s);
+    if (status == 0 && !t->labelled)
         label_make_of_parent(t->label);
+    return status;
 }
 
 int32_t terms_kind(const struct terms *t)

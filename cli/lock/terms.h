@@ -65,8 +65,13 @@ int terms_complete(struct terms *t, bool make_owner);
 
 /* Gives the request of process `pid` for `command` a label, unless --label has. */
 void terms_label(struct terms *t, pid_t pid, const char *command);
-/* The same of the process that started this one. */
-void terms_label_of_parent(struct terms *t);
+
+/*
+ * All of a command line that has TERMS_OPTIONS and names, and the settings: for a lock of the
+ * process that started this one. 0 or an exit status, after printing why.
+ */
+int terms_read(struct terms *t, struct settings *s, const struct command *command, int argc,
+               char **argv);
 
 int32_t terms_kind(const struct terms *t);
 
