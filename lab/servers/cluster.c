@@ -7,39 +7,29 @@
 #include <stdio.h>
 #include <string.h>
 
-void cluster_start_young(struct cluster *c, size_t count, const char *const *extra)
+void cluster_start_as(struct cluster *c, size_t count, const struct cluster_form *form)
 {
     memset(c, 0, sizeof *c);
     c->count = count;
     for (size_t i = 0; i < count; i++) {
-        server_init(&c->node[i], extra, NULL);
+        server_init(&c->node[i], form->extra, form->password);
+        c->node[i].max_ttl_ms = form->max_ttl_ms;
+        if (form->prepare != NULL)
+            form->prepare(&c->node[i]);
         server_launch(&c->node[i]);
         snprintf(c->url[i], sizeof c->url[i], "redis://127.0.0.1:%d", c->node[i].port.number);
         c->urls[i] = c->url[i];
     }
-    for (size_t i = 0; i < count; i++)
-        server_ready(&c->node[i]);
-}
-
-void cluster_start_with(struct cluster *c, size_t count, const char *const *extra)
-{
-    cluster_start_young(c, count, extra);
-    for (size_t i = 0; i < count; i++)
-        server_admit(&c->node[i]);
-}
-
-void cluster_start_limited(struct cluster *c, size_t count, const char *max_ttl_ms)
-{
-    cluster_start_young(c, count, NULL);
     for (size_t i = 0; i < count; i++) {
-        c->node[i].max_ttl_ms = max_ttl_ms;
-        server_admit(&c->node[i]);
+        server_ready(&c->node[i]);
+        if (!form->young)
+            server_admit(&c->node[i]);
     }
 }
 
 void cluster_start(struct cluster *c, size_t count)
 {
-    cluster_start_with(c, count, NULL);
+    cluster_start_as(c, count, &(struct cluster_form){0});
 }
 
 void cluster_each(struct cluster *c, size_t first, size_t count, void (*act)(struct server *))

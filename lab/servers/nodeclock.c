@@ -64,19 +64,7 @@ static bool has_shim(const struct server *s)
 
 void nodeclock_cluster(struct cluster *c, size_t count)
 {
-    memset(c, 0, sizeof *c);
-    c->count = count;
-    for (size_t i = 0; i < count; i++) {
-        server_init(&c->node[i], NULL, NULL);
-        nodeclock_attach(&c->node[i]);
-        server_launch(&c->node[i]);
-        snprintf(c->url[i], sizeof c->url[i], "redis://127.0.0.1:%d", c->node[i].port.number);
-        c->urls[i] = c->url[i];
-    }
-    for (size_t i = 0; i < count; i++) {
-        server_ready(&c->node[i]);
-        server_admit(&c->node[i]);
-    }
+    cluster_start_as(c, count, &(struct cluster_form){.prepare = nodeclock_attach});
     if (!has_shim(&c->node[0]))
         check_skip("the server has not loaded %s: a static program?", SERVER_SHIM);
 }

@@ -83,14 +83,17 @@ struct cluster {
     const char *urls[REDLOCK_NODES_MAX]; /* may be pointed elsewhere by the test */
 };
 
+/* What is not usual about its servers. */
+struct cluster_form {
+    const char *const *extra;          /* words behind the usual ones; NULL: none */
+    const char *password;              /* that they want; NULL: none */
+    const char *max_ttl_ms;            /* of their markers; NULL: a minute */
+    bool young;                        /* without a marker: they may not vote yet */
+    void (*prepare)(struct server *s); /* of each, before it is launched; NULL: nothing */
+};
+
 void cluster_start(struct cluster *c, size_t count);
-void cluster_start_with(struct cluster *c, size_t count, const char *const *extra);
-
-/* Their markers say this max_ttl instead of a minute. */
-void cluster_start_limited(struct cluster *c, size_t count, const char *max_ttl_ms);
-
-/* Without a marker: they may not vote yet. */
-void cluster_start_young(struct cluster *c, size_t count, const char *const *extra);
+void cluster_start_as(struct cluster *c, size_t count, const struct cluster_form *form);
 
 /* server_freeze() and the like for nodes [first, first + count). */
 void cluster_each(struct cluster *c, size_t first, size_t count, void (*act)(struct server *));

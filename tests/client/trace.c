@@ -167,7 +167,7 @@ CASE_NODES(silence, "A node that hangs, or is down, is shown by its vote.")
 CASE(secrets, "Passwords, values, idempotency keys and fingerprints are not in the trace.")
 {
     static const char *const arguments[] = {"--requirepass", PASSWORD, NULL};
-    struct cluster c = {.count = 1, .urls = {c.url[0]}};
+    struct cluster c;
     redlock_options o;
     redlock *r;
     char value[REDLOCK_VALUE_MAX + 1], fingerprint[REDLOCK_FINGERPRINT_SIZE + 1];
@@ -178,11 +178,7 @@ CASE(secrets, "Passwords, values, idempotency keys and fingerprints are not in t
     redlock_request q =
         REDLOCK_REQUEST(.label = "backup", .idempotency_key = KEY, .wait_ms = PATIENT_MS);
     redlock_lock *lock = NULL, *second = NULL;
-    server_init(&c.node[0], arguments, PASSWORD);
-    server_launch(&c.node[0]);
-    server_ready(&c.node[0]);
-    server_admit(&c.node[0]);
-    snprintf(c.url[0], sizeof c.url[0], "redis://127.0.0.1:%d", c.node[0].port.number);
+    cluster_start_as(&c, 1, &(struct cluster_form){.extra = arguments, .password = PASSWORD});
     o = client_options(&c);
     o.password = PASSWORD;
     o.trace_file = trace_path();

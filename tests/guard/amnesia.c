@@ -216,7 +216,7 @@ static void comes_back(uint32_t flags, forget_fn *forget)
     redlock *r;
     int64_t start_ms;
     bool out = false;
-    cluster_start_limited(&s.c, 3, SHORT_MAX_TTL_MS);
+    cluster_start_as(&s.c, 3, &(struct cluster_form){.max_ttl_ms = SHORT_MAX_TTL_MS});
     r = open_short(&s.c, REDLOCK_THREAD | flags);
     CHECK_OK(client_try(r, "x", SHORT_TTL_MS));
     start_ms = now_ms();

@@ -104,7 +104,7 @@ CASE(admit_is_per_incarnation, "The marker of a former incarnation admits no nod
                                           NULL};
     struct cluster c;
     redlock *r;
-    cluster_start_young(&c, 1, durable);
+    cluster_start_as(&c, 1, &(struct cluster_form){.extra = durable, .young = true});
     r = client_open_warm(&c, 0);
     CHECK_OK(redlock_admit(r, NULL));
     CHECK_OK(client_try(r, "x", 10000));
@@ -143,7 +143,7 @@ CASE(every_mode_enforces_max_ttl,
 {
     static const uint32_t modes[] = {0, REDLOCK_NO_GUARD, REDLOCK_STRICT};
     struct cluster c;
-    cluster_start_limited(&c, 3, "2000");
+    cluster_start_as(&c, 3, &(struct cluster_form){.max_ttl_ms = "2000"});
     for (size_t m = 0; m < sizeof modes / sizeof modes[0]; m++) {
         redlock *r = client_open_warm(&c, modes[m]);
         FOR_SHAPES(shape)

@@ -140,7 +140,7 @@ CASE_EACH(replace_a_node,
     struct cluster c;
     struct holds *h = holds_new(RECORDS);
     struct worker *old[2], *young[2];
-    cluster_start_limited(&c, SERVERS, "2000");
+    cluster_start_as(&c, SERVERS, &(struct cluster_form){.max_ttl_ms = "2000"});
     init_list(&c, &three);
     for (int i = 0; i < 2; i++)
         old[i] = start(&c, h, &three, flags);
@@ -168,7 +168,7 @@ static void change(const struct list *before, const struct list *after, uint32_t
     struct cluster c;
     struct holds *h = holds_new(RECORDS);
     struct worker *old, *forgotten, *young, *late;
-    cluster_start_limited(&c, SERVERS, "2000");
+    cluster_start_as(&c, SERVERS, &(struct cluster_form){.max_ttl_ms = "2000"});
     init_list(&c, before);
     old = start(&c, h, before, flags);
     forgotten = start(&c, h, before, flags);

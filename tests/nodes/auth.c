@@ -11,18 +11,8 @@
 static void start_protected(struct cluster *c, size_t count)
 {
     static const char *const arguments[] = {"--requirepass", PASSWORD, NULL};
-    memset(c, 0, sizeof *c);
-    c->count = count;
-    for (size_t i = 0; i < count; i++) {
-        server_init(&c->node[i], arguments, PASSWORD);
-        server_launch(&c->node[i]);
-        snprintf(c->url[i], sizeof c->url[i], "redis://127.0.0.1:%d", c->node[i].port.number);
-        c->urls[i] = c->url[i];
-    }
-    for (size_t i = 0; i < count; i++) {
-        server_ready(&c->node[i]);
-        server_admit(&c->node[i]);
-    }
+    cluster_start_as(c, count,
+                     &(struct cluster_form){.extra = arguments, .password = PASSWORD});
 }
 
 /* Looks for the secret wherever the library says something. */

@@ -155,7 +155,7 @@ CASE(loading_is_reported, "A node that is loading its dataset is reported as loa
     redlock *r;
     int64_t end_ms;
     int vote = REDLOCK_VOTE_NONE;
-    cluster_start_with(&c, 1, slow);
+    cluster_start_as(&c, 1, &(struct cluster_form){.extra = slow});
     snprintf(size, sizeof size, "%d", 20000);
     CHECK_STR("OK", server_cmd(&c.node[0], "DEBUG", "POPULATE", size, NULL));
     CHECK_STR("OK", server_cmd(&c.node[0], "SAVE", NULL));

@@ -274,7 +274,7 @@ CASE(cluster_mode, "A node of a Redis Cluster is reported as that, with the guar
     struct cluster c;
     redlock_options o;
     snprintf(bus_port, sizeof bus_port, "%d", bus.number);
-    cluster_start_young(&c, 1, arguments);
+    cluster_start_as(&c, 1, &(struct cluster_form){.extra = arguments, .young = true});
     check_node_reason(&c, REDLOCK_REASON_CLUSTER);
     o = client_options(&c);
     o.flags = REDLOCK_NO_GUARD;

@@ -27,12 +27,11 @@ void fixture_run(const struct fixture *f, fixture_body *body)
         printf("# flags %#x\n", flags);
     if (f->quorums)
         fleet_start(&fleet, f->quorums, nodes);
-    else if (f->young)
-        cluster_start_young(&c, nodes, NULL);
-    else if (f->max_ttl_ms)
-        cluster_start_limited(&c, nodes, f->max_ttl_ms);
+    else if (f->start)
+        f->start(&c, nodes);
     else
-        (f->start ? f->start : cluster_start)(&c, nodes);
+        cluster_start_as(
+            &c, nodes, &(struct cluster_form){.max_ttl_ms = f->max_ttl_ms, .young = f->young});
     for (int i = 0; i < clients; i++) {
         client[i] = CLIENT_OPEN(&c, .quorums = f->quorums ? fleet.quorum : NULL,
                                 .quorum_count = f->quorums, .flags = flags,

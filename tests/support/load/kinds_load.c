@@ -141,7 +141,7 @@ struct load *load_run(const struct load_spec *spec)
     pid_t pids[WORKERS_MAX];
     CHECK(spec->workers <= WORKERS_MAX);
     l->holds = holds_new(spec->holds_max > 0 ? spec->holds_max : LOAD_RECORDS_MAX);
-    cluster_start_limited(&l->c, spec->nodes, "500");
+    cluster_start_as(&l->c, spec->nodes, &(struct cluster_form){.max_ttl_ms = "500"});
     for (size_t i = 0; i < spec->nodes && spec->drop_percent > 0; i++) {
         relay_start(&l->relay[i], l->c.node[i].port.number, spec->seed + (unsigned)i);
         l->relay[i].switches->drop_percent = spec->drop_percent;
