@@ -6,7 +6,9 @@ import glob
 import http.server
 import itertools
 import os
+import re
 import shutil
+import signal
 import struct
 import subprocess
 import tempfile
@@ -115,6 +117,27 @@ class Languages(Pair):
         self.assertEqual(int(read(count)), len(jobs))
         fences = list(map(int, read(self.path('fences')).split()))
         self.assertEqual(fences, sorted(set(fences)))
+
+    def test_silent_stream(self):
+        """The example on a stream in docs/service.md kills its work when the daemon hangs."""
+        folder = self.path(fresh('page'))
+        os.mkdir(folder)
+        for name, script in (('report', 'echo $$ >pid; exec sleep 600'),
+                             ('redlockd', f'echo $$ >daemon; exec {REDLOCKD} "$@"')):
+            with open(f'{folder}/{name}', 'w') as program:
+                program.write(f'#!/bin/sh\n{script}\n')
+            os.chmod(program.name, 0o755)
+        block = re.search(r'## A stream\n\n```sh\n(.*?)```', read(TOP + '/docs/service.md'), re.DOTALL)[1]
+        process = subprocess.Popen(
+            ['bash', '-e', '-c', block.replace('{"wait_ms"', '{"ttl_ms":6000,"wait_ms"')], cwd=folder,
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            env={**ENVIRONMENT, 'REDLOCK_NODES': self.nodes.names, 'PATH': f'{folder}:{ENVIRONMENT["PATH"]}'})
+        self.addCleanup(process.wait)
+        pid, daemon = [int(until(lambda: read(f'{folder}/{name}').endswith('\n') and read(f'{folder}/{name}'), name))
+                       for name in ('pid', 'daemon')]
+        self.addCleanup(os.kill, daemon, signal.SIGKILL)
+        os.kill(daemon, signal.SIGSTOP)
+        until(lambda: not os.path.exists(f'/proc/{pid}'), 'the end of its work')
 
     # ---- the wall clock: of the larger of both clocks, no step of it makes the deadline later ----
 
