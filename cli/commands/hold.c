@@ -169,8 +169,7 @@ static int give_back(struct hold *h)
     if (error == REDLOCK_LOST || error == REDLOCK_EXPIRED)
         return report_lost(h, error, "the lock was gone before it was given back");
     if (error != REDLOCK_OK)
-        message_warn("too few nodes confirmed the release; what is left of the lock expires "
-                     "within its TTL");
+        held_lock_warn_unreleased(&h->held, "");
     report_event(h, "released", 0, NULL);
     return h->signal ? EXIT_SIGNAL + h->signal : 0;
 }

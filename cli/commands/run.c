@@ -155,9 +155,7 @@ static int finish(struct run *r)
     if (error == REDLOCK_EXPIRED)
         return report_lost(r, error, "the lock was gone from the nodes before it was released");
     if (error != REDLOCK_OK && !r->settings.quiet) {
-        message_warn(
-            "the command is done, but too few nodes confirmed the release; what is left "
-            "of the lock expires within its TTL");
+        held_lock_warn_unreleased(&r->held, "the command is done, but ");
         report_table(&r->held.report, errors_stream());
     }
     return child_exit_status(&w->child);

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/json.h"
+#include "base/quote.h"
 #include "lock/live.h"
 #include "lock/served_lock.h"
 #include "lock/value_word.h"
@@ -343,6 +344,15 @@ int held_lock_release(struct held_lock *h)
         return service_hold_end(h->hold);
     error = redlock_release(h->lock);
     return conclude(h, error, redlock_detail());
+}
+
+void held_lock_warn_unreleased(const struct held_lock *h, const char *before)
+{
+    char safe[SERVICE_DETAIL_MAX] = "too few nodes confirmed the release";
+
+    if (h->hold)
+        rl_quote_safe(safe, sizeof safe, service_hold_look(h->hold)->detail);
+    message_warn("%s%s; what is left of the lock expires within its TTL", before, safe);
 }
 
 void held_lock_json(const struct held_lock *h, const struct terms *terms, struct rl_json *j)

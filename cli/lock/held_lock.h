@@ -91,6 +91,9 @@ void held_lock_find_successor(struct held_lock *h, const struct terms *terms);
  * SERVICE_END_MS. */
 int held_lock_release(struct held_lock *h);
 
+/* After a release whose outcome is unknown: a warning of `before` and the reason. */
+void held_lock_warn_unreleased(const struct held_lock *h, const char *before);
+
 /* Its members of an object: names, kind, value, token, slot, TTL and what is left of it. */
 struct rl_json;
 void held_lock_json(const struct held_lock *h, const struct terms *terms, struct rl_json *j);

@@ -169,6 +169,8 @@ static int delete_lease(struct service_hold *h, int tries)
         service_answer_free(&a);
         is_known = a.outcome == SERVICE_ANSWERED && a.status != 503 && a.status != 502;
     }
+    if (h->state.phase == SERVICE_ENDED)
+        set_failure(h, &a);
     /* An earlier try, whose outcome is unknown, may have deleted it: that is no loss. */
     is_gone = a.error == REDLOCK_EXPIRED || a.error == REDLOCK_LOST;
     return is_gone && i > 1 ? REDLOCK_OK : a.error;

@@ -90,7 +90,7 @@ const struct service_state *service_hold_look(const struct service_hold *h);
 /* The lease id of what is held. */
 const char *service_hold_lease(const struct service_hold *h);
 
-/* Gives the lock back, or ends the wait. Returns the outcome. */
+/* Gives the lock back, or ends the wait. Returns the outcome; a failure has a detail. */
 int service_hold_end(struct service_hold *h);
 
 /* Ends what has not ended. NULL is fine. */

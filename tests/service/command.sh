@@ -157,6 +157,12 @@ that '   wait says so, too' eventually says_why
 kill "$waiter"
 wait "$waiter"
 
+# Its file goes, and the connection stays until the command has ended.
+ln -s "$socket" "$tmp/leaves"
+try "$redlock" run --service "unix:$tmp/leaves" job -- rm "$tmp/leaves"
+expect 'no service to give the lock back to: the status of the command, and the reason' 0 \
+    'done, but the service cannot be reached: .*/leaves: No such file.*; what is left .* expires'
+
 printf -v long 'a..%0250d' 0
 try "$redlock" run -n --service "http://$long" job -- echo no
 expect 'a host with a name of 253 characters: the reason is printed, too' 69 'cannot be reached: a\.\.0*: [A-Z]'
