@@ -122,7 +122,7 @@ stress: ## minutes of stress: guards, clocks and tokens under faults (about 20 m
 FENCING_UPDATES ?= 10000
 
 .PHONY: fencing-test
-fencing-test: ## paused holders at every resource of examples/fencing/, PostgreSQL and MariaDB too; what the check costs (10 min)
+fencing-test: ## paused holders at every resource of fencing/, PostgreSQL and MariaDB too; what the check costs (10 min)
 	@scripts/deps.sh test databases
 	@scripts/deps.sh clients || echo "what is missing is left out"
 	@$(call built,release,--target redlock) >/dev/null
@@ -261,7 +261,7 @@ matrix: ## the release tests on the servers of Debian's other suites: docs/serve
 .PHONY: proof
 proof: ## have Spin decide every claim of docs/safety.md (some minutes)
 	@scripts/deps.sh proof
-	@proof/run.sh
+	@lab/proof/run.sh
 
 .PHONY: asan
 asan: ## the tests under AddressSanitizer, LeakSanitizer and UndefinedBehaviorSanitizer

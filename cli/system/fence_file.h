@@ -7,7 +7,7 @@
  * The file has two places for a record, and a new token overwrites the older one: a crash in
  * the middle of it leaves the other. A record is the token twice, so that half of a record is
  * none. The second place is in another page, so that no write to one touches the other.
- * Middlewares in examples/fencing/ keep the same file.
+ * Middlewares in fencing/ keep the same file.
  */
 #ifndef CLI_FENCE_FILE_H
 #define CLI_FENCE_FILE_H

@@ -61,7 +61,7 @@ class OpenApi(Case):
         return answer
 
     def test_document(self):
-        """The document has what answers have, and they all of it; the page has each code."""
+        """The document has each status, field and event of the answers, and the page each code."""
         grant = self.lease()
         self.once()
         self.streams()

@@ -9,14 +9,14 @@
 set -euo pipefail
 cd "$1"
 
-folders='cli|cmake|debian|docs|examples|include|lab|man|packaging|proof|redlockd|scripts|src|tests'
+folders='cli|cmake|debian|docs|examples|include|lab|man|packaging|redlockd|scripts|src|tests'
 rooms=$(cd src && printf '%s\n' */ | tr -d / | paste -sd '|')
 path="(^|[^[:alnum:]_./:\$}~-])(($folders)/[[:alnum:]_.*/-]+|($rooms)/[[:alnum:]_*-]+[.](c|h|lua))"
 
 words() {
     grep -rnoIE --include='*.md' --include='*.[1-9]' --include='*.[ch]' --include='*.lua' \
         --include='*.sh' --include='*.pml' --include=Makefile "$path" -- *.md Makefile docs man \
-        include src cli redlockd lab proof examples tests scripts
+        include src cli redlockd lab fencing examples tests scripts
 }
 
 seen=0 missing=0

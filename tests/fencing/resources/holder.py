@@ -23,8 +23,8 @@ class Refused(Exception):
 
 
 def sql_of(name):
-    """A file of examples/fencing/."""
-    root = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../../examples/fencing")
+    """A file of fencing/."""
+    root = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../../fencing")
     with open(os.path.join(root, name), encoding="utf-8") as file:
         return file.read()
 

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# http.sh REDLOCK PYTHON LANGUAGE [OPTION...]: the middleware of examples/fencing/ for LANGUAGE (wsgi, asgi, node, go):
+# http.sh REDLOCK PYTHON LANGUAGE [OPTION...]: the middleware of fencing/ for LANGUAGE (wsgi, asgi, node, go):
 # its answers, a token file that a crash has spoilt, the command and a second server on the same file, and paused
 # holders, with the options of run.py.
 . "$(dirname "$0")/../../cli/lib.bash" "$1"
@@ -15,7 +15,7 @@ resources=$root/tests/fencing/resources
 build_go() {
     needs go
     mkdir -p "$tmp/go/redlockfence" && cp "$resources/serve.go" "$tmp/go/main.go" &&
-        cp "$root/examples/fencing/redlockfence.go" "$tmp/go/redlockfence/" && cd "$tmp/go" || exit 1
+        cp "$root/fencing/redlockfence.go" "$tmp/go/redlockfence/" && cd "$tmp/go" || exit 1
     printf 'module serve\n\ngo 1.19\n' >go.mod
     export HOME=$tmp GOPATH=$tmp/gopath GOPROXY=off
     that 'go vet finds nothing' go vet ./...

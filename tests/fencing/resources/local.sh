@@ -7,7 +7,7 @@ inside_dev 3 "$@"
 export REDLOCK_COMMAND=$redlock
 python=$2 kind=$3
 shift 3
-fencing=$(readlink -f "$here/../../examples/fencing")
+fencing=$(readlink -f "$here/../../fencing")
 resources=$(readlink -f "$(dirname "$0")")
 cd "$tmp" || exit 1
 

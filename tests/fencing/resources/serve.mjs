@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // serve.mjs FILE: what serve.py does, in Node.
 import http from 'node:http';
-import { fenced } from '../../../examples/fencing/redlock-fence.mjs';
+import { fenced } from '../../../fencing/redlock-fence.mjs';
 
 let number = '0';
 

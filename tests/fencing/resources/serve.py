@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""serve.py wsgi|asgi FILE: one number over HTTP, behind the middleware of examples/fencing/ at /fenced and without
+"""serve.py wsgi|asgi FILE: one number over HTTP, behind the middleware of fencing/ at /fenced and without
 at /plain. Prints its port, and serves until its input ends."""
 import asyncio
 import os
@@ -8,7 +8,7 @@ import sys
 import threading
 import wsgiref.simple_server
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../../examples/fencing"))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../../fencing"))
 import redlock_fence  # noqa: E402
 
 number = b"0"

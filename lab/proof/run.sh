@@ -7,7 +7,7 @@
 # PROOF_JOBS (2) searches run at once; each may use 1900 MB and ten minutes.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
-out=${PROOF_OUT:-$here/../build/proof}
+out=${PROOF_OUT:-$here/../../build/proof}
 
 # How a search is compiled and started. `all` is depth first, `short` is breadth first (its
 # counterexamples are the shortest), `bits` keeps two bits per state and may miss some, `live`
