@@ -25,7 +25,7 @@ C_STRING = re.compile(r'"((?:[^"\\]|\\.)*)"')
 JS_TEST = re.compile(r"^\s*(?:test|it)\(\s*(['\"`])(.*?)\1", re.M)
 GO_TEST = re.compile(r"((?://[^\n]*\n)*)func (Test\w+)\(")
 
-# What prints an intent in a bash test: the helpers of tests/cli/lib.bash.
+# What prints an intent in a bash test: the helpers of tests/support/assert.bash.
 BASH_HELPERS = {"ok", "is", "that", "expect", "like", "unlike", "between"}
 BASH_WORD = r"""("(?:[^"\\]|\\.)*"|'[^']*'|\$'(?:[^'\\]|\\.)*')"""
 BASH_FUNCTION = re.compile(r"^\s*(\w+)\(\) \{(.*?)^\s*\}|^\s*(\w+)\(\) \{([^\n]*)\}", re.M | re.S)

@@ -7,8 +7,6 @@ set -u
 redlock=$(readlink -f "${1:?usage: $0 PATH-OF-REDLOCK}")
 # shellcheck disable=SC2034 # used by the tests
 here=$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")
-failed=0
-about=
 
 # Settings of the user that runs the tests must not reach them.
 unset REDLOCK_MAX_TTL REDLOCK_SERVICE REDLOCK_TOKEN_FILE REDLOCK_PASSWORD REDLOCK_VALUE REDLOCK_SERVER REDLOCK_OWNER REDLOCK_HELD NO_COLOR
@@ -23,77 +21,7 @@ umask 022
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 
-# intent WHAT: a WHAT that is indented adds to the last that was not; both are printed, so that
-# every line of output stands alone.
-intent() {
-    local more=${1#"${1%%[! ]*}"}
-    case $1 in
-    ' '*) printf '%s: %s' "$about" "${more#and }" ;;
-    *) printf '%s' "$1" ;;
-    esac
-}
-
-# Each notes WHAT for the indented ones that follow it.
-ok() {
-    printf 'ok - %s\n' "$(intent "$1")"
-    [[ $1 == ' '* ]] || about=$1
-}
-
-not_ok() {
-    failed=1
-    printf 'not ok - %s\n' "$(intent "$1")"
-    [[ $1 == ' '* ]] || about=$1
-    [ $# -lt 2 ] || printf '%s\n' "$2" | sed 's/^/#   /'
-}
-
-# try COMMAND...: runs it; its status, output and errors are in $status, $out and $err.
-try() {
-    status=0
-    "$@" >"$tmp/out" 2>"$tmp/err" || status=$?
-    out=$(tr -d '\0' <"$tmp/out")
-    err=$(tr -d '\0' <"$tmp/err")
-}
-
-seen() {
-    printf 'status %s\nstdout: %s\nstderr: %s' "$status" "$out" "$err"
-}
-
-# is WHAT ACTUAL EXPECTED
-is() {
-    if [ "$2" = "$3" ]; then ok "$1"; else not_ok "$1" "got '$2', expected '$3'"; fi
-}
-
-# expect WHAT STATUS [PATTERN]: of the last try; PATTERN (extended regex) must be in $err.
-expect() {
-    if [ "$status" = "$2" ] && { [ $# -lt 3 ] || grep -Eq -- "$3" <<<"$err"; }; then
-        ok "$1"
-    else
-        not_ok "$1" "expected status $2${3:+ and '$3'}; $(seen)"
-    fi
-}
-
-# that WHAT COMMAND...: it succeeds.
-that() {
-    local what=$1
-    shift
-    if "$@"; then ok "$what"; else not_ok "$what" "failed: $*"; fi
-}
-
-# between WHAT NUMBER LOWEST HIGHEST
-between() {
-    if [ "$2" -ge "$3" ] && [ "$2" -le "$4" ]; then ok "$1"; else
-        not_ok "$1" "$2 is not between $3 and $4"
-    fi
-}
-
-# like WHAT TEXT PATTERN, unlike WHAT TEXT PATTERN
-like() {
-    if grep -Eq -- "$3" <<<"$2"; then ok "$1"; else not_ok "$1" "no '$3' in: $2"; fi
-}
-
-unlike() {
-    if grep -Eq -- "$3" <<<"$2"; then not_ok "$1" "'$3' is in: $2"; else ok "$1"; fi
-}
+. "${BASH_SOURCE[0]%/*}/../support/assert.bash"
 
 # json_lines: standard input is lines, and each of them is one JSON value in UTF-8. jq also takes
 # broken UTF-8 and numbers that are none in JSON: these are looked for outside of strings.

@@ -5,6 +5,7 @@ set -euo pipefail
 tree=$1
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
+. "$tree/tests/support/assert.bash"
 cat >"$tmp/PARTS" <<'END'
 ca-certificates 20250419~deb12u2 ca-certificates 20250419~deb12u2
 libc6-dev 2.36-9+deb12u14 glibc 2.36-9+deb12u14
@@ -18,15 +19,6 @@ done
 make() { python3 -B "$tree/scripts/sbom.py" "$tmp/PARTS" 1.2.3 86400 "$tmp"/redlock*; }
 make >"$tmp/sbom"
 
-failures=0
-is() {
-    if [ "$2" = "$3" ]; then
-        echo "ok - $1"
-    else
-        echo "not ok - $1: got '$2', expected '$3'"
-        failures=1
-    fi
-}
 of() { jq -r "$1" "$tmp/sbom" | paste -sd ' '; }
 # parts_of FILE: the names behind its relations.
 parts_of() {
@@ -51,4 +43,4 @@ is 'what SPDX 2.3 demands is there' \
     "$(of '.spdxVersion, .dataLicense, .SPDXID, .creationInfo.created, ([.packages[] | has("downloadLocation")] | all)')" \
     'SPDX-2.3 CC0-1.0 SPDXRef-DOCUMENT 1970-01-02T00:00:00Z true'
 is 'the same files give the same bytes' "$(make | sha256sum)" "$(sha256sum <"$tmp/sbom")"
-exit $failures
+exit $failed

@@ -5,13 +5,7 @@
 set -euo pipefail
 build=$1
 cd "$(dirname "$0")/../.."
-failed=0
-
-is() { # WHAT GOT WANTED
-    [ "$2" = "$3" ] && return
-    failed=1
-    echo "not ok - $1: '$2', and the header says '$3'"
-}
+. tests/support/assert.bash
 
 version=$(scripts/version.sh)
 [[ $version =~ ^[0-9]+\.[0-9]+\.[0-9]+$ ]] || { echo "not ok - scripts/version.sh says '$version'"; exit 1; }
