@@ -148,7 +148,7 @@ int http_listener_open(struct http_listener *listener, struct http_server *serve
     int error;
 
     *listener = (struct http_listener){
-        .source = {ready, -1, 0},
+        .source = {.ready = ready, .fd = -1},
         .server = server,
         .tls = tls,
         .cert_optional = cert_optional,
