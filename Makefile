@@ -15,7 +15,7 @@ RELEASE := build/release
 .NOTPARALLEL:
 MAKEFLAGS += --no-print-directory
 
-# $(call configured,PRESET,EXTRA) and $(call built,PRESET,EXTRA).
+# $(call configured,PRESET,EXTRA), $(call built,PRESET,EXTRA).
 # A build directory that was copied along with the tree is of no use: its cache names the other place.
 # A new one is for ninja where that is installed: it builds the tree in three quarters of the time.
 generator = if command -v ninja >/dev/null; then export CMAKE_GENERATOR="$${CMAKE_GENERATOR:-Ninja}"; fi
@@ -23,6 +23,8 @@ configured = { $(generator); cmake --preset $(1) $(2) >/dev/null || { test ! -f 
     grep -qx 'CMAKE_HOME_DIRECTORY:INTERNAL=$(CURDIR)' build/$(1)/CMakeCache.txt || \
     echo 'build/ was made in another directory: make clean, then try again' >&2; false; }; }
 built = $(call configured,$(1)) && cmake --build --preset $(1) --parallel $(JOBS) $(2)
+# The same without a word, unless it fails.
+built_quietly = { log=$$($(built) 2>&1) || { printf '%s\n' "$$log" >&2; false; }; }
 
 .PHONY: help
 help: ## list these targets
@@ -40,7 +42,7 @@ build: ## build the library, the command and everything else into build/release
 .PHONY: demo
 demo: ## five real servers, eight workers, one lock: 15 seconds that end in a verdict
 	@scripts/deps.sh run
-	@$(call built,release,--target redlock) >/dev/null
+	@$(call built_quietly,release,--target redlock)
 	@PATH="$(abspath $(RELEASE)):$$PATH" redlock dev -c 5 -- examples/demo.sh
 
 .PHONY: test
@@ -101,13 +103,13 @@ python-package: ## build/redlock-native-VERSION.tar.gz and wheels for pip instal
 .PHONY: prebuilt-test
 prebuilt-test: node-package python-package ## both in bare Debians without a compiler, amd64 and arm64, over TLS too (root)
 	@scripts/deps.sh test bare-debian static-check-arm64
-	@$(call built,release,--target redlock) >/dev/null
+	@$(call built_quietly,release,--target redlock)
 	@scripts/check-prebuilt.sh $(RELEASE)/redlock
 
 .PHONY: test-node
 test-node: ## install the package of Node from its tarball, check its types, run its README in TypeScript
 	@scripts/deps.sh test node
-	@$(call built,release,--target redlock) >/dev/null
+	@$(call built_quietly,release,--target redlock)
 	@scripts/check-node.sh $(RELEASE)/redlock
 
 .PHONY: stress
@@ -125,7 +127,7 @@ FENCING_UPDATES ?= 10000
 fencing-test: ## paused holders at every resource of fencing/, PostgreSQL and MariaDB too; what the check costs (10 min)
 	@scripts/deps.sh test databases
 	@scripts/deps.sh clients || echo "what is missing is left out"
-	@$(call built,release,--target redlock) >/dev/null
+	@$(call built_quietly,release,--target redlock)
 	@tests/fencing/resources/all.sh $(RELEASE)/redlock --updates $(FENCING_UPDATES) --rounds 6 --cost
 
 # How often a leader is killed or stopped, and for how many names at a time.
@@ -135,7 +137,7 @@ FAILOVER_NAMES ?= 16
 .PHONY: lead-test
 lead-test: ## FAILOVERS=1000 of `redlock lead`: killed and stopped leaders, counted by a fenced register (4 min)
 	@scripts/deps.sh test
-	@$(call built,release,--target redlock) >/dev/null
+	@$(call built_quietly,release,--target redlock)
 	@REDLOCK_COMMAND=$(CURDIR)/$(RELEASE)/redlock $(RELEASE)/redlock dev -c 3 -- \
 	    python3 -B tests/fencing/failovers.py $(FAILOVERS) $(FAILOVER_NAMES)
 
@@ -148,20 +150,20 @@ SIM := $(RELEASE)/lab/sim/redlock-sim
 .PHONY: sim
 sim: ## play SEEDS=10000 simulated worlds full of faults; SEED=n replays one with its trace
 	@scripts/deps.sh sim
-	@$(call built,release,--target redlock-sim) >/dev/null
+	@$(call built_quietly,release,--target redlock-sim)
 	@$(SIM) $(if $(SEED),--seed $(SEED),--seeds $(SEEDS) --from $(FROM) --workers $(SIM_WORKERS))
 	@$(if $(SEED)$(filter-out 1,$(FROM)),:,$(SIM) --elected --seeds $(SEEDS) --workers $(SIM_WORKERS))
 
 .PHONY: sim-forever
 sim-forever: ## fresh seeds until stopped, or until one fails
 	@scripts/deps.sh sim
-	@$(call built,release,--target redlock-sim) >/dev/null
+	@$(call built_quietly,release,--target redlock-sim)
 	@$(SIM) --forever --workers $(SIM_WORKERS)
 
 .PHONY: sim-planted
 sim-planted: ## switch off one rule after the other: does the simulator notice?
 	@scripts/deps.sh sim
-	@$(call built,release,--target redlock-sim-planted) >/dev/null
+	@$(call built_quietly,release,--target redlock-sim-planted)
 	@$(SIM)-planted $(RULE) --seeds 50000 --workers $(SIM_WORKERS)
 
 # The fault rig: how long, which faults (0: drawn), default or strict (drawn from the seed).
@@ -176,13 +178,13 @@ chaos_run = mkdir -p $(1) && CHAOS_SEED=$(CHAOS_SEED) CHAOS_REGIME=$(CHAOS_REGIM
 .PHONY: chaos
 chaos: ## CHAOS_SECONDS=120 of faults on real servers and processes, checked; CHAOS_SEED=n again
 	@scripts/deps.sh test
-	@$(call built,release,--target redlock-chaos) >/dev/null
+	@$(call built_quietly,release,--target redlock-chaos)
 	@$(call chaos_run,build/chaos) CHAOS_SECONDS=$(CHAOS_SECONDS) $(CHAOS) chaos
 
 .PHONY: chaos-service
 chaos-service: ## the same with HTTP clients, one of them in Go, three replicas of redlockd and a lossy balancer
 	@scripts/deps.sh test
-	@$(call built,release,--target redlock-chaos) >/dev/null
+	@$(call built_quietly,release,--target redlock-chaos)
 	@rm -f build/chaos-go; if command -v go >/dev/null; then cd bindings/go && go build -o ../../build/chaos-go ./chaosholder; \
 	    else echo "left out: the worker in Go: go is not installed"; fi
 	@$(call chaos_run,build/chaos/service) CHAOS_GO=$$(ls $(CURDIR)/build/chaos-go 2>/dev/null) CHAOS_SECONDS=$(CHAOS_SECONDS) $(CHAOS) service
@@ -190,7 +192,7 @@ chaos-service: ## the same with HTTP clients, one of them in Go, three replicas 
 .PHONY: chaos-broken
 chaos-broken: ## the same with clients that are set up wrongly: does the checker notice?
 	@scripts/deps.sh test
-	@$(call built,release,--target redlock-chaos) >/dev/null
+	@$(call built_quietly,release,--target redlock-chaos)
 	@$(call chaos_run,build/chaos/broken-guard) $(CHAOS) broken_guard
 	@$(call chaos_run,build/chaos/broken-nodes) $(CHAOS) broken_nodes
 	@$(call chaos_run,build/chaos/broken-deadline) $(CHAOS) broken_deadline
@@ -206,13 +208,13 @@ chaos_group = $(call chaos_run,$(1)) CHAOS_SECONDS=$(2) CHAOS_MAX_TTL=$(CHAOS_MA
 .PHONY: chaos-sentinel
 chaos-sentinel: ## the same on one Sentinel group, with failovers, deposed masters and cut-offs
 	@scripts/deps.sh test
-	@$(call built,release,--target redlock-chaos) >/dev/null
+	@$(call built_quietly,release,--target redlock-chaos)
 	@$(call chaos_group,build/chaos/sentinel,$(CHAOS_SECONDS)) $(CHAOS) sentinel
 
 .PHONY: chaos-sentinel-broken
 chaos-sentinel-broken: ## the same for a minute each with a rule switched off: two holders are found (root)
 	@scripts/deps.sh test
-	@$(call built,release,--target redlock-chaos-planted) >/dev/null
+	@$(call built_quietly,release,--target redlock-chaos-planted)
 	@for rule in vouch renewal_vouch stale_vouch majority quarantine heir found; do \
 	    $(call chaos_group,build/chaos/planted-$$rule,60) $(CHAOS)-planted planted_$$rule || exit 1; \
 	done
@@ -220,13 +222,13 @@ chaos-sentinel-broken: ## the same for a minute each with a rule switched off: t
 .PHONY: chaos-cluster
 chaos-cluster: ## the same on one cluster, with failovers, cut-offs from the bus and migrated slots
 	@scripts/deps.sh test
-	@$(call built,release,--target redlock-chaos) >/dev/null
+	@$(call built_quietly,release,--target redlock-chaos)
 	@$(call chaos_group,build/chaos/cluster,$(CHAOS_SECONDS)) $(CHAOS) cluster
 
 .PHONY: chaos-cluster-broken
 chaos-cluster-broken: ## the same for a minute each with a rule switched off: two holders are found (root)
 	@scripts/deps.sh test
-	@$(call built,release,--target redlock-chaos-planted) >/dev/null
+	@$(call built_quietly,release,--target redlock-chaos-planted)
 	@for rule in vouch votes majority quarantine; do \
 	    $(call chaos_group,build/chaos/planted-cluster-$$rule,60) $(CHAOS)-planted planted_cluster_$$rule || exit 1; \
 	done
@@ -237,13 +239,13 @@ SOAK_SECONDS ?= 3600
 .PHONY: soak
 soak: ## SOAK_SECONDS=3600 of faults on library, command and service clients; memory and descriptors
 	@scripts/deps.sh test plots
-	@$(call built,release,--target redlock-chaos) >/dev/null
+	@$(call built_quietly,release,--target redlock-chaos)
 	@$(call chaos_run,build/soak) CHAOS_SECONDS=$(SOAK_SECONDS) python3 -B lab/chaos/soak.py build/soak $(CHAOS) soak
 
 .PHONY: soak-planted
 soak-planted: ## the same for a minute each with a leak planted in a client: is it found?
 	@scripts/deps.sh test plots
-	@$(call built,release,--target redlock-chaos) >/dev/null
+	@$(call built_quietly,release,--target redlock-chaos)
 	@for leak in descriptor memory; do \
 	    $(call chaos_run,build/soak/$$leak) CHAOS_SECONDS=60 SOAK_LEAK=$$leak \
 	        python3 -B lab/chaos/soak.py --leaks build/soak/$$leak $(CHAOS) soak || exit 1; \
@@ -255,7 +257,7 @@ SERVER ?=
 .PHONY: matrix
 matrix: ## the release tests on the servers of Debian's other suites: docs/servers.md (7 min each)
 	@scripts/deps.sh test
-	@$(call built,release) >/dev/null
+	@$(call built_quietly,release)
 	@scripts/matrix.sh $(SERVER)
 
 .PHONY: proof
@@ -278,13 +280,13 @@ tsan: ## the threaded tests under ThreadSanitizer
 .PHONY: fuzz
 fuzz: ## libFuzzer on all that comes from outside: FUZZ_SECONDS (60) per target
 	@scripts/deps.sh fuzz
-	@$(call built,fuzz) >/dev/null
+	@$(call built_quietly,fuzz)
 	@scripts/fuzz.sh $(FUZZ_TARGETS)
 
 .PHONY: coverage
 coverage: ## which lines the tests run, room by room; fails below 95 % of src/core
 	@scripts/deps.sh test
-	@$(call built,coverage) >/dev/null
+	@$(call built_quietly,coverage)
 	@find build/coverage -name '*.gcda' -delete
 	@ctest --preset coverage --parallel $(TEST_JOBS) --quiet --output-log build/coverage/tests.log \
 	    || echo "some tests failed (build/coverage/tests.log); counting what ran"
@@ -293,7 +295,7 @@ coverage: ## which lines the tests run, room by room; fails below 95 % of src/co
 # BENCH_NATIVE_SERVER: a server that deletes by comparison; BENCH_OPTIONS: see redlock-bench --help.
 BENCH_OPTIONS ?=
 bench_built = scripts/deps.sh bench plots && mkdir -p build/bench && \
-    $(call built,release,--target redlock redlock-bench) >/dev/null
+    $(call built_quietly,release,--target redlock redlock-bench)
 bench_run = status=0; $(RELEASE)/redlock dev -c 5 -- $(RELEASE)/lab/bench/redlock-bench --json build/bench/bench.json \
     $(1) $(BENCH_OPTIONS) || status=$$?; python3 -B lab/bench/tables.py build/bench/bench.json; exit $$status
 
@@ -316,14 +318,14 @@ bench-turns: ## 16 clients on one name, beside the library of another build: BEF
 .PHONY: capacity
 capacity: ## what one lock costs, and what that comes to for a million a second
 	@scripts/deps.sh run
-	@$(call built,release,--target redlock redlock-capacity) >/dev/null
+	@$(call built_quietly,release,--target redlock redlock-capacity)
 	@$(RELEASE)/redlock dev -c 5 -- $(RELEASE)/lab/bench/redlock-capacity
 
 .PHONY: bench-service
 bench-service: ## what redlockd costs: beside its floors, beside 10,000 waiters, beside etcd (2 min)
 	@scripts/deps.sh run
 	@scripts/deps.sh etcd || echo "etcd is missing: left out"
-	@$(call built,release,--target redlock redlockd redlock-bench-service) >/dev/null
+	@$(call built_quietly,release,--target redlock redlockd redlock-bench-service)
 	@rm -rf build/bench/service && mkdir -p build/bench/service
 	@$(RELEASE)/redlock dev -c 3 -- $(RELEASE)/lab/bench/redlock-bench-service $(RELEASE)/redlockd \
 	    $(CURDIR)/build/bench/service $(BENCH_OPTIONS)
@@ -335,7 +337,7 @@ MEASURE ?= 1000
 bench-go: ## the client for Go beside the same requests of wrk and in C, and the time from kill -9 of a leader to the next
 	@scripts/deps.sh test
 	@scripts/deps.sh bench-go || echo "what is missing is left out"
-	@$(call built,release,--target redlock redlockd redlock-bench-asked redlock-bench-wrk-socket) >/dev/null
+	@$(call built_quietly,release,--target redlock redlockd redlock-bench-asked redlock-bench-wrk-socket)
 	@echo 'node-timeout = 3s' >build/bench-go.conf
 	@cd bindings/go && \
 	    REDLOCKD=$(CURDIR)/$(RELEASE)/redlockd \
@@ -346,20 +348,20 @@ bench-go: ## the client for Go beside the same requests of wrk and in C, and the
 .PHONY: check-service
 check-service: ## /openapi.json and /metrics of redlockd, judged by a validator from npm and by promtool
 	@scripts/deps.sh run clients
-	@$(call built,release,--target redlock redlockd) >/dev/null
+	@$(call built_quietly,release,--target redlock redlockd)
 	@scripts/check-service.sh $(RELEASE)
 
 .PHONY: bench-disconnect
 bench-disconnect: ## 1,000 clients of redlockd killed with -9: how soon their locks are free
 	@scripts/deps.sh run
-	@$(call built,release,--target redlock redlockd) >/dev/null
+	@$(call built_quietly,release,--target redlock redlockd)
 	@python3 -B tests/service/disconnect.py $(RELEASE)/redlockd
 
 .PHONY: bench-peers
 bench-peers: ## other lock clients, ours and the floor on the same servers (about 5 minutes)
 	@scripts/deps.sh run plots
 	@scripts/deps.sh peers || echo "what is missing is left out"
-	@$(call built,release,--target redlock redlock-peer) >/dev/null
+	@$(call built_quietly,release,--target redlock redlock-peer)
 	@$(RELEASE)/redlock dev -c 5 -- python3 -B lab/bench/peers/run.py --build $(RELEASE)
 
 .PHONY: bench-bindings
@@ -443,7 +445,7 @@ static-arm64: ## the same for arm64, cross-built where this machine is another
 .PHONY: static-check
 static-check: static ## the same, locking in an empty root directory, over TLS too; built again: the same bytes?
 	@scripts/deps.sh test static-check-$(ARCH)
-	@$(call built,release,--target redlock) >/dev/null
+	@$(call built_quietly,release,--target redlock)
 	@scripts/check-static.sh $(ARCH) $(RELEASE)/redlock
 
 .PHONY: static-check-arm64
@@ -461,7 +463,7 @@ image: static ## a container image of both for ARCH in build/image, and loaded w
 .PHONY: image-test
 image-test: image ## the image under a docker of its own: health, drain, read-only, no rights, no shell (root)
 	@scripts/deps.sh test docker
-	@$(call built,release,--target redlock) >/dev/null
+	@$(call built_quietly,release,--target redlock)
 	@scripts/check-image.sh $(IMAGE) $(RELEASE)/redlock
 
 .PHONY: compose-test
@@ -472,7 +474,7 @@ compose-test: image ## compose.yaml under a docker of its own: a lock in a minut
 .PHONY: kubernetes-check
 kubernetes-check: ## packaging/kubernetes against the API's schemas from npm, and what its containers run
 	@scripts/deps.sh test node
-	@$(call built,release,--target redlock redlockd) >/dev/null
+	@$(call built_quietly,release,--target redlock redlockd)
 	@scripts/check-kubernetes.sh $(RELEASE)
 
 .PHONY: evidence
