@@ -25,7 +25,7 @@ static void complain(const char *what, int error)
 static void print_report(const redlock_report *report)
 {
     if (report == NULL) {
-        return; /* no node was asked */
+        return; /* nothing was sent */
     }
     fprintf(stderr, "%u of these %u nodes are needed:\n", (unsigned)report->quorum,
             (unsigned)report->node_count);
@@ -62,7 +62,7 @@ static int run(redlock *client)
 
     work();
 
-    /* Before something that cannot be undone, ask whether there is still time for it. The
+    /* Before something that cannot be undone, look whether there is still time for it. The
      * answer comes from the local clock and costs no round trip. */
     if (redlock_remaining_ms(lock) == 0) {
         fprintf(stderr, "the work took too long: the lock is gone\n");

@@ -157,7 +157,7 @@ static int tell_the_story(void)
 
     if (a < 0 || waitpid(a, &status, WUNTRACED) != a || !WIFSTOPPED(status))
         return 1;
-    narrate(" ", "(A is stopped; B asks for the lock and waits until A's has expired)");
+    narrate(" ", "(A is stopped; B requests the lock and waits until A's has expired)");
     b = start(holder_b);
     b_ok = b > 0 && succeeded(b);
     narrate(" ", "(A is continued)");

@@ -49,7 +49,7 @@ static void *worker(void *data)
             redlock_acquire(shared->client, "example:threaded", TTL_MS, &request, &lock);
         if (error != REDLOCK_OK) {
             complain("acquire", error);
-            continue; /* the count at the end will tell */
+            continue; /* the count at the end will show it */
         }
         add_one_slowly(shared);
         error = redlock_release(lock);

@@ -33,7 +33,7 @@ const (
 	place  = 4096 // of the second; a crash spoils the record that is being written, at most
 )
 
-// What a record says; 0 for a part of one.
+// The token of a record; 0 for a part of one.
 func parse(text []byte) int64 {
 	if len(text) == record && text[20] == ' ' && text[41] == '\n' && bytes.Equal(text[:20], text[21:41]) {
 		if token, err := strconv.ParseInt(string(text[:20]), 10, 64); err == nil {

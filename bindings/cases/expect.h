@@ -18,7 +18,7 @@ size_t field_texts(const json_t *step, const char *field, const char **out, size
 /* expect, says, never_says, votes and label_in_the_way of the step; false with a reason. */
 bool expect_outcome(struct world *w, const json_t *step, const struct outcome *out);
 
-/* The same without noting a reason: for steps that ask again. */
+/* The same without noting a reason: for steps that look again. */
 bool outcome_matches(const json_t *step, const struct outcome *out);
 
 /* The fields of a query; `info` is what came. */

@@ -35,7 +35,7 @@ static bool step_client(struct world *w, const json_t *step)
     return expect_outcome(w, step, &out);
 }
 
-/* The acquisition is canceled, and no event will say so. */
+/* The acquisition is canceled, and no event will come. */
 static void end_wait(struct held *held)
 {
     if (held->is_pending)
@@ -164,7 +164,7 @@ static bool step_lost(struct world *w, const json_t *step)
     while (held->losses == 0 && world_now_ms() < end_ms)
         world_turn(w, held, AGAIN_MS);
     if (held->losses != 1 || !strstr(held->lost_said, field_text(step, "says", "")))
-        return world_fail(w, "lost was told %d times: %s", held->losses, held->lost_said);
+        return world_fail(w, "lost came %d times: %s", held->losses, held->lost_said);
     return true;
 }
 

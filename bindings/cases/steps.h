@@ -10,7 +10,7 @@
 /* false: the outcome was not as expected, or the step is none; w->why says how. */
 bool step_play(struct world *w, const json_t *step);
 
-/* The steps that look at the nodes: most ask again until what they expect has come to be so. */
+/* The steps that look at the nodes: most look again until it is as expected. */
 bool step_ping(struct world *w, const json_t *step);
 bool step_quorum_of(struct world *w, const json_t *step);
 bool step_look(struct world *w, const json_t *step);

@@ -37,7 +37,7 @@ type terms struct {
 	Owner  string `json:"owner,omitempty"`
 }
 
-// LockOption says more about a lock. Without any it is exclusive, expires 30 s after its last
+// LockOption sets one property of a lock. Without any it is exclusive, expires 30 s after its last
 // renewal, has a fencing token, and is not waited for.
 type LockOption func(*terms)
 
@@ -47,7 +47,7 @@ func TTL(ttl time.Duration) LockOption { return func(t *terms) { t.TTLMs = ttl.M
 // Wait is how long to wait while another holds it; [Forever]: until the context is done.
 func Wait(wait time.Duration) LockOption { return func(t *terms) { t.wait = wait } }
 
-// Label tells others who holds it.
+// Label shows others who holds it.
 func Label(label string) LockOption { return func(t *terms) { t.Label = label } }
 
 // Fair never goes before a waiter that came earlier.
@@ -62,7 +62,7 @@ func Slots(count int) LockOption { return func(t *terms) { t.Kind, t.Slots = "se
 // Owner lets the same owner take it again.
 func Owner(owner string) LockOption { return func(t *terms) { t.Kind, t.Owner = "reentrant", owner } }
 
-// Fenced asks for a fencing token, or says that none is needed, which is cheaper for the nodes.
+// Fenced requests a fencing token, or that there be none, which is cheaper for the nodes.
 func Fenced(wanted bool) LockOption { return func(t *terms) { t.Fenced = &wanted } }
 
 // Acquire acquires a lock, which is renewed until it is released. The context ends the wait, and
@@ -119,7 +119,7 @@ func sleep(ctx context.Context, span time.Duration) {
 }
 
 // One PUT with a lease id of its own. Whatever is not seen granted or refused is ended: first by a
-// DELETE, since a wait that is told to end is known to the service, then by closing the connection.
+// DELETE, since a wait that is to end is known to the service, then by closing the connection.
 func (c *Client) try(ctx context.Context, name string, t *terms, wait time.Duration) (*Lock, *Error) {
 	var random [16]byte
 	if _, err := rand.Read(random[:]); err != nil {
@@ -134,7 +134,7 @@ func (c *Client) try(ctx context.Context, name string, t *terms, wait time.Durat
 	t.WaitMs = wait.Milliseconds()
 	body, _ := json.Marshal(t)
 	r := l.request("PUT", string(body))
-	k, e := l.ask(ctx, r, wait+answerExtra)
+	k, e := l.send(ctx, r, wait+answerExtra)
 	if e == nil {
 		l.ctx, l.cancel = context.WithCancel(ctx)
 		l.held, l.unhold = context.WithCancel(context.Background())

@@ -37,7 +37,7 @@ import (
 
 const endsAtOnce, dialLimit = 32, 5 * time.Second
 
-// Client asks one service. Any number of goroutines can share it.
+// Client uses one service. Any number of goroutines can share it.
 type Client struct {
 	dial      func(ctx context.Context, end time.Time) (net.Conn, error)
 	host      string // as requests name it
@@ -87,7 +87,7 @@ func WithCertificate(ca, certificate, key string) Option {
 	}
 }
 
-// WithStreams says whether locks are held by streams: by default on unix sockets only. Over TCP
+// WithStreams sets whether locks are held by streams: by default on unix sockets only. Over TCP
 // that is for direct connections, since a proxy can hide that a client has died. One that refuses
 // streams is noticed; then the client renews its locks by itself.
 func WithStreams(wanted bool) Option {

@@ -92,7 +92,7 @@ func kindOf(status int, code string) error {
 	return ErrInvalid
 }
 
-// redlockd says that this request has no grant, and needs no DELETE.
+// redlockd answers that this request has no grant, and needs no DELETE.
 func (e *Error) isRefusal() bool {
 	return e.Code != "" && e.Status >= 400 && e.Status < 500 && e.Status != 409 && e.Status != 410
 }

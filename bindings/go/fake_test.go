@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// A service that answers as a test wants, and notes what it was asked.
+// A service that answers as a test wants, and notes what it was sent.
 type fake struct {
 	*httptest.Server
 	mu   sync.Mutex
@@ -125,11 +125,11 @@ func TestGrantThatCameTooLate(t *testing.T) {
 		counts[method]++
 	}
 	if counts["PUT"] != unknownTries || counts["DEL"] != unknownTries {
-		t.Errorf("asked %v", f.methods())
+		t.Errorf("sent %v", f.methods())
 	}
 }
 
-// A PUT whose answer was lost, or is of a proxy, or says that the id is spent, is followed by a
+// A PUT whose answer was lost, or is of a proxy, or with the code of a spent id, is followed by a
 // DELETE of its id and by a PUT with another; one that redlockd refused is not.
 func TestDeleteAfterEveryPutNotSeenGranted(t *testing.T) {
 	for what, answer := range map[string]func(w http.ResponseWriter){
@@ -168,7 +168,7 @@ func TestDeleteAfterEveryPutNotSeenGranted(t *testing.T) {
 		}
 		f.mu.Unlock()
 		if deleted != "DELETE"+first[3:] || lock.id == first[4:] {
-			t.Errorf("%s: asked %v", what, f.seen)
+			t.Errorf("%s: sent %v", what, f.seen)
 		}
 	}
 	f := newFake(t, func(w http.ResponseWriter, r *http.Request, count int) { busy(w) })
@@ -221,7 +221,7 @@ func TestOldDeadlineStandsAndNoRequestOutlastsIt(t *testing.T) {
 	}
 }
 
-// A renewal that says 410 is the end at once.
+// A renewal that is answered 410 is the end at once.
 func TestLostAtARenewal(t *testing.T) {
 	f := newFake(t, func(w http.ResponseWriter, r *http.Request, count int) {
 		switch r.Method {
@@ -241,7 +241,7 @@ func TestLostAtARenewal(t *testing.T) {
 	}
 }
 
-// Release with a context that is done already deletes the lease all the same, and says that it did.
+// Release with a context that is done already deletes the lease all the same, and returns that it did.
 func TestReleaseWithACanceledContext(t *testing.T) {
 	f := newFake(t, func(w http.ResponseWriter, r *http.Request, count int) {
 		if r.Method == "PUT" {
@@ -267,11 +267,11 @@ func TestReleaseWithACanceledContext(t *testing.T) {
 		t.Errorf("the second time: %v", err)
 	}
 	if seen := fmt.Sprint(f.methods()); seen != "[PUT DEL]" {
-		t.Errorf("asked %s", seen)
+		t.Errorf("sent %s", seen)
 	}
 }
 
-// A context that is done already asks nothing, whether a connection is idle or not, and is told as such.
+// A context that is done already sends nothing, whether a connection is idle or not, and is returned as such.
 func TestDoneContextAsksNothing(t *testing.T) {
 	f := newFake(t, func(w http.ResponseWriter, r *http.Request, count int) { busy(w) })
 	canceled, cancel := context.WithCancel(background)
@@ -286,7 +286,7 @@ func TestDoneContextAsksNothing(t *testing.T) {
 		before := len(f.methods())
 		for ctx, why := range map[context.Context]error{canceled: context.Canceled, expired: context.DeadlineExceeded} {
 			if _, err := c.Acquire(ctx, "n", Wait(Forever)); !errors.Is(err, why) || len(f.methods()) != before {
-				t.Errorf("%d idle: %v; asked %v", idle, err, f.methods()[before:])
+				t.Errorf("%d idle: %v; sent %v", idle, err, f.methods()[before:])
 			}
 		}
 	}
@@ -314,7 +314,7 @@ func TestProxyThatRefusesStreams(t *testing.T) {
 		}
 	}
 	if seen := fmt.Sprint(f.methods()); seen != "[PUT PUT DEL PUT DEL]" {
-		t.Errorf("asked %s", seen)
+		t.Errorf("sent %s", seen)
 	}
 }
 
@@ -359,7 +359,7 @@ func TestCanceledWaitsLeaveNothing(t *testing.T) {
 		}
 		c.Close()
 		eventually(t, "the goroutines have ended", func() bool { return runtime.NumGoroutine() <= before })
-		ended := map[string]bool{} // a slow machine may have to be told twice
+		ended := map[string]bool{} // a slow machine may need it twice
 		f.mu.Lock()
 		for _, one := range f.seen {
 			if one[:3] == "DEL" {

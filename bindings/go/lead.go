@@ -13,7 +13,7 @@ import (
 // Act is what runs under a lock, until ctx is done. The fence is that of the lock; of a leader it is the term.
 type Act = func(ctx context.Context, fence int64) error
 
-// Do runs act while it holds the lock, and waits for it for ever unless [Wait] says otherwise. Its
+// Do runs act while it holds the lock, and waits for it for ever unless [Wait] sets a limit. Its
 // error is that of act, or why the lock was not acquired, or an [ErrLost] if act ended well
 // but the lock had not lasted.
 func (c *Client) Do(ctx context.Context, name string, act Act, options ...LockOption) error {

@@ -60,7 +60,7 @@ func (l *Lock) Remaining() time.Duration {
 	return -least(processClock.now()-l.until, 0)
 }
 
-// Err is nil as long as the lock was not lost; afterwards it says why, as an [ErrLost].
+// Err is nil as long as the lock was not lost; afterwards it has the reason, as an [ErrLost].
 func (l *Lock) Err() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -84,7 +84,7 @@ func (l *Lock) take(sent time.Duration, a *answer) bool {
 func (l *Lock) margin() time.Duration { return least(l.ttl/marginPart, marginMax) }
 
 // Asks for it, or for more time. Nil: it is held, and there is time left.
-func (l *Lock) ask(ctx context.Context, r *request, limit time.Duration) (*conn, *Error) {
+func (l *Lock) send(ctx context.Context, r *request, limit time.Duration) (*conn, *Error) {
 	sent := processClock.now()
 	k, a, e := l.client.send(ctx, r, limit)
 	if e != nil {
@@ -99,7 +99,7 @@ func (l *Lock) ask(ctx context.Context, r *request, limit time.Duration) (*conn,
 	return k, nil
 }
 
-// What is asked about it next.
+// The next request about it.
 func (l *Lock) request(method, body string) *request {
 	return &request{method: method, path: locks, name: l.name, id: l.id, grant: l.grant, accept: l.accept, body: body}
 }
@@ -159,7 +159,7 @@ func (l *Lock) renew(left time.Duration) {
 	if r.accept != "" {
 		r.method, pause = "PUT", least(pause, retryMax)
 	}
-	k, e := l.ask(l.held, r, least(limit, left))
+	k, e := l.send(l.held, r, least(limit, left))
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if e != nil && e.Code != "" && (e.Status == 410 || e.Status == 409) {

@@ -27,7 +27,7 @@ func measured(t *testing.T) int {
 	return count
 }
 
-// A candidate in a process of its own, which says when it leads.
+// A candidate in a process of its own, which prints when it leads.
 func TestCandidate(t *testing.T) {
 	service := os.Getenv("REDLOCK_CANDIDATE")
 	if service == "" {

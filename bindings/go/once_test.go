@@ -18,7 +18,7 @@ import (
 	"time"
 )
 
-// Locks are granted; what is asked of records is answered by the test. Asked is each method, `o` for a record.
+// Locks are granted; requests for records are answered by the test. Sent is each method, `o` for a record.
 func newOnce(t *testing.T, put func(w http.ResponseWriter, r *http.Request, count int)) (*fake, func() string) {
 	asked, puts, ended := "", 0, map[string]bool{} // by lease ids
 	f := newFake(t, func(w http.ResponseWriter, r *http.Request, count int) {})
@@ -105,7 +105,7 @@ func TestOnceBeginsOrTakesBack(t *testing.T) {
 		{"too late, always", func(w http.ResponseWriter, r *http.Request, count int) {
 			say(w, 201, `{"every_ms":60000,"after_ms":0,"remaining_ms":0}`)
 		}, ErrUnavailable, strings.Repeat(" PUT oPUT oDELETE DELETE", startTries)[1:]},
-		{"no time is told", func(w http.ResponseWriter, r *http.Request, count int) { say(w, 201, `{}`) }, ErrUnavailable,
+		{"no time is given", func(w http.ResponseWriter, r *http.Request, count int) { say(w, 201, `{}`) }, ErrUnavailable,
 			strings.Repeat(" PUT oPUT oDELETE DELETE", startTries)[1:]},
 	} {
 		f, asked := newOnce(t, c.put)
@@ -117,7 +117,7 @@ func TestOnceBeginsOrTakesBack(t *testing.T) {
 			return nil
 		})
 		if !errors.Is(err, c.is) || (ran == 1) != (c.is == nil) || asked() != c.asked {
-			t.Errorf("%s: ran %d times, %v; asked %s", c.what, ran, err, asked())
+			t.Errorf("%s: ran %d times, %v; sent %s", c.what, ran, err, asked())
 		}
 		var e *Error
 		if c.is == ErrSkipped && (!errors.As(err, &e) || e.Holder == nil || e.Holder.Label != "web1" || e.Holder.RemainingMs != 5000) {
@@ -139,7 +139,7 @@ func TestOnceIsCanceled(t *testing.T) {
 		return nil
 	})
 	if c.Close(); !errors.Is(err, context.Canceled) || asked() != "PUT oPUT oDELETE DELETE" {
-		t.Errorf("%v; asked %s", err, asked())
+		t.Errorf("%v; sent %s", err, asked())
 	}
 }
 
@@ -160,7 +160,7 @@ func TestOnceKeepsItsRecord(t *testing.T) {
 		c.Once(background, "n", time.Minute, func(context.Context, int64) error { panic("a bug") })
 	}()
 	if asked() != "PUT oPUT DELETE PUT oPUT DELETE" {
-		t.Errorf("asked %s", asked())
+		t.Errorf("sent %s", asked())
 	}
 }
 

@@ -118,7 +118,7 @@ func TestLocksExclude(t *testing.T) {
 	}
 }
 
-// A stream that is told `reconnect` by a replica that ends comes back to the next, with its fence.
+// A stream that is sent `reconnect` by a replica that ends comes back to the next, with its fence.
 func TestStreamComesBack(t *testing.T) {
 	d := startDaemon(t, "--drain", "20")
 	c := d.client()

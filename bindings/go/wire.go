@@ -55,7 +55,7 @@ func (a *answer) failure(name string) *Error {
 	return e
 }
 
-// Held as long as that from the sending of the request, if it says so.
+// Held as long as that from the sending of the request, if it has a time.
 func (a *answer) span() time.Duration { return time.Duration(a.After+a.Remain) * time.Millisecond }
 
 // Writes it in the place of what the buffer had.
@@ -90,7 +90,7 @@ func readToken(path string) (string, error) {
 
 // ---- connections ----
 
-// A connection to the service. The goroutine that asks also reads the answer: net/http has two more
+// A connection to the service. The goroutine that sends also reads the answer: net/http has two more
 // for each connection, and what they cost is as much as all else that a request does.
 type conn struct {
 	net.Conn
@@ -156,7 +156,7 @@ func (c *Client) send(ctx context.Context, r *request, limit time.Duration) (*co
 		k.Close()
 		return nil, nil, &Error{Name: r.name, kind: ErrInvalid, Detail: err.Error(), cause: err}
 	}
-	a, err := k.ask(ctx, end)
+	a, err := k.exchange(ctx, end)
 	if err == nil && a.event != "granted" && a.Status != wanted[r.method] {
 		return k, a, a.failure(r.name)
 	} else if err == nil {
@@ -172,7 +172,7 @@ func (c *Client) send(ctx context.Context, r *request, limit time.Duration) (*co
 
 // Sends the request in text, and reads the answer: of a stream, until it is granted. It ends when ctx is done: most answers
 // come before it is worth a goroutine to look for that.
-func (k *conn) ask(ctx context.Context, end time.Time) (*answer, error) {
+func (k *conn) exchange(ctx context.Context, end time.Time) (*answer, error) {
 	k.SetDeadline(end)
 	if ctx.Done() != nil {
 		over := make(chan struct{})

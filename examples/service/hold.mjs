@@ -51,7 +51,7 @@ ended.then((code) => (status = code ?? 137));
 for (; status === undefined; await Promise.race([sleep(50), ended])) {
   let reply = {};
   if (now() >= renewAt && now() < held.until - 100) {
-    renewAt = now() + ttl / 20; // 503, another's answer or none: the old deadline stands, ask again
+    renewAt = now() + ttl / 20; // 503, another's answer or none: the old deadline stands, request again
     reply = await ask(held.until - 100 - now(), 'POST', JSON.stringify({ ttl_ms: ttl }));
     if (reply.grant) [held, renewAt] = [reply, now() + ttl / 3];
   }

@@ -54,7 +54,7 @@ work = subprocess.Popen(sys.argv[2:], start_new_session=True,  # its resource re
 threading.Thread(target=watch, daemon=True).start()
 while work.poll() is None:
     if renew_at <= now() < held["until"] - 100:
-        renew_at = now() + ttl / 20  # 503, another's answer or none: the old deadline stands, ask again
+        renew_at = now() + ttl / 20  # 503, another's answer or none: the old deadline stands, request again
         reply = ask("POST", 5, {"ttl_ms": ttl})
         if "grant" in reply:
             held, renew_at = reply, now() + ttl / 3

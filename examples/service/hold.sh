@@ -53,7 +53,7 @@ renew_at=$((sent + ttl / 3))
 while kill -0 "$work" 2>/dev/null; do
     watch
     if [ "$now" -ge "$renew_at" ]; then
-        sent=$now renew_at=$((now + ttl / 20)) # 503, a proxy's answer or none: the old deadline stands, ask again
+        sent=$now renew_at=$((now + ttl / 20)) # 503, a proxy's answer or none: the old deadline stands, request again
         exec 3< <(ask 5 POST -H "Grant: $grant" -d "{\"ttl_ms\":$ttl}" 2>/dev/null)
         until read -t 0 -u 3; do watch; done # curl itself counts what the monotonic clock counts
         answer=$(cat <&3)

@@ -672,7 +672,7 @@ static void count(struct http_exchange *exchange, int status, int64_t now_ns)
     rl_histogram_add(&tally->took[exchange->op], now_ns - exchange->began_ns);
 }
 
-/* What may pass in a moment says so, if the answer has no field of its own. */
+/* What may pass in a moment gets Retry-After, if the answer has no field of its own. */
 static const char *fields_of(const struct http_answer *answer)
 {
     bool may_pass = answer->status == 429 || answer->status == 503;
@@ -697,7 +697,7 @@ void http_answer(struct http_exchange *exchange, const struct http_answer *answe
     char *body;
 
     if (answer->body_size > HTTP_ANSWER_MAX) {
-        http_answer_problem(exchange, 500, "ANSWER_TOO_LARGE", "ask for less at a time", NULL);
+        http_answer_problem(exchange, 500, "ANSWER_TOO_LARGE", "request less at a time", NULL);
         return;
     }
     exchange->is_last = head.is_last;

@@ -235,7 +235,7 @@ void feeds_begin(struct feeds *feeds, const struct routed *routed)
         feed = calloc(1, sizeof *feed);
     if (!feed) {
         http_answer_problem(exchange, 503, feeds->is_draining ? "DRAINING" : "FEEDS",
-                            feeds->is_draining ? "this replica is about to end: ask another"
+                            feeds->is_draining ? "this replica is about to end: use another"
                                                : "too many feeds are read already",
                             NULL);
         return;

@@ -200,7 +200,7 @@ static void begin_renew(struct lease *lease, const struct lease_event *event, in
         answer(out, LEASE_OTHER_GRANT);
     } else if (event->memory == LEASE_ENDED) {
         answer(out, LEASE_STOP);
-    } else if (!LEASE_RULE(MAJORITY_ASKED)) {
+    } else if (!LEASE_RULE(MAJORITY_QUERIED)) {
         out->deadline = lease_deadline_of(lease->received_ns, now_ns,
                                           now_ns + lease->ttl_ms * RL_NS_PER_MS, 0);
         answer(out, LEASE_HELD);
@@ -282,10 +282,10 @@ static void repeated(struct lease *lease, const struct lease_event *event, int64
     if (event->eof && (event->verb == LEASE_ACQUIRE || event->verb == LEASE_RESUME)) {
         act(out, LEASE_DROP);
     } else if (event->verb == LEASE_ACQUIRE) {
-        /* What would be granted is what this request asks for. A client that asks for a
+        /* What would be granted is what this request wants. A client that wants a
          * mutex must not get 201 for the shared lock that its id waits for: one id, one
          * acquisition. */
-        if (waits && (event->is_same || !LEASE_RULE(TAKEN_OVER_AS_ASKED))) {
+        if (waits && (event->is_same || !LEASE_RULE(TAKEN_OVER_IF_SAME))) {
             take_over(lease, event, now_ns, out);
         } else {
             note(out, LEASE_NOTES_YOURS, 0);

@@ -30,9 +30,9 @@
  * The rules (leases/rules.h has what goes wrong without each):
  *
  *     an id that was granted once is never granted     ID_GRANTED_ONCE, ID_SPENT_FIRST
- *     a repeated PUT takes over the wait, and the      TAKEN_OVER_AS_ASKED, NEWER_DECIDES,
+ *     a repeated PUT takes over the wait, and the      TAKEN_OVER_IF_SAME, NEWER_DECIDES,
  *         only right to decide                         COUNTED_FROM_OWN
- *     no 200 or 201 from memory                        MAJORITY_ASKED
+ *     no 200 or 201 from memory                        MAJORITY_QUERIED
  *     no replica prolongs what it found by a tag       EXACT_GRANT
  *     no handle sweeps, no extension is rolled back    HANDLE_KEPT, RENEWAL_STAYS
  *     a PUT behind which EOF was read is not begun     EOF_BEGINS_NOTHING

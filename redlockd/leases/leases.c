@@ -89,7 +89,7 @@ static bool has_name(const struct lease_request *other, const struct lease_terms
     return strcmp(redlock_name(other->lock), terms->name) == 0;
 }
 
-/* What would be granted is what this request asks for. */
+/* What would be granted is what this request wants. */
 static bool is_same(const struct lease_request *other, const struct lease_terms *terms)
 {
     return has_name(other, terms) && other->lease.is_stream == terms->is_stream &&

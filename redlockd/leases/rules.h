@@ -11,10 +11,10 @@
 #define LEASE_RULES(X)                                                                         \
     X(ID_GRANTED_ONCE, "an id that was granted or ended here is granted again")                \
     X(ID_SPENT_FIRST, "an id is spent only when its release is confirmed")                     \
-    X(TAKEN_OVER_AS_ASKED, "a repeated PUT gets what the first asked for, whatever it asks")   \
+    X(TAKEN_OVER_IF_SAME, "a repeated PUT gets what the first requested, whatever its terms")  \
     X(NEWER_DECIDES, "the connection of a PUT whose wait was taken over still ends it")        \
     X(COUNTED_FROM_OWN, "after_ms of a wait taken over counts from the first request")         \
-    X(MAJORITY_ASKED, "a renewal is confirmed from memory, before a majority was asked")       \
+    X(MAJORITY_QUERIED, "a renewal is confirmed from memory, before a majority was queried")   \
     X(EXACT_GRANT, "a value that was found by its tag is prolonged")                           \
     X(HANDLE_KEPT, "the handle of a granted lease sweeps at its deadline")                     \
     X(RENEWAL_STAYS, "a renewal that was not confirmed is rolled back")                        \

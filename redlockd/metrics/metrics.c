@@ -124,8 +124,8 @@ static const struct {
      quarantine},
     {"node_rtt_seconds", "smoothed round trip", rtt},
     {"node_clock_offset_seconds", "its clock minus ours", clock_offset},
-    {"node_last_answer_seconds", "since its last answer; an idle node is asked every 4 s",
-     last_answer},
+    {"node_last_answer_seconds",
+     "since its last answer; an idle node is sent something every 4 s", last_answer},
 };
 
 static void write_nodes(FILE *out, redlock *client)

@@ -249,7 +249,7 @@ static const char usage[] =
 
 static const char usage_end[] =
     "  --config FILE          lines of `listen = ADDRESS` and so on\n"
-    "  --check                look at the settings, say what is wrong, and end\n"
+    "  --check                look at the settings, print what is wrong, and end\n"
     "  --ready                is the daemon of these settings ready? 0: yes.\n"
     "                         Without any, as in a container, that of process 1\n"
     "  --dev                  start servers of its own, and print what to try\n"

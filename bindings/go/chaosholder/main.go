@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
 // Command chaosholder is `redlock hold -v --json` by the client for Go: the worker of `make chaos-service`
-// runs it for each lock. It tells its deadline in CLOCK_BOOTTIME whenever that has changed, and releases at
+// runs it for each lock. It prints its deadline in CLOCK_BOOTTIME whenever that has changed, and releases at
 // the end of its standard input.
 //
 //	chaosholder SERVICE STREAMS NAME TTL-MS WAIT-MS FAIR KIND SLOTS OWNER
@@ -33,7 +33,7 @@ func now() int64 {
 	return t.Nano()
 }
 
-// The clock is read first: it never tells more than the client believes in. 0: it is lost.
+// The clock is read first: it never prints more than the client believes in. 0: it is lost.
 func deadline(lock *redlock.Lock) int64 {
 	at := now()
 	if left := lock.Remaining(); left > 0 {

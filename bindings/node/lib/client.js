@@ -9,7 +9,7 @@ const { once } = require('./once.js');
 const { readRequest, readClientOptions, checkText, option } = require('./request.js');
 
 const RECORDS_MAX_TTL = 60_000; // of once(): at least
-const QUERY = 0; // native.ask()
+const QUERY = 0; // native.startJob()
 const BREAK = 1;
 const LIST = 2;
 const PING = 3;
@@ -104,27 +104,27 @@ class Client {
   }
 
   async query(name) {
-    const { info, nodes, quorum } = await this.#core.ask(QUERY, checkText(name, 'name'));
+    const { info, nodes, quorum } = await this.#core.startJob(QUERY, checkText(name, 'name'));
     return { ...info, nodes, quorum };
   }
 
   async list() {
-    return (await this.#core.ask(LIST)).names;
+    return (await this.#core.startJob(LIST)).names;
   }
 
   async break(name, fingerprint) {
     checkText(fingerprint, 'fingerprint');
-    const { nodes, holder, quorum } = await this.#core.ask(BREAK, checkText(name, 'name'), fingerprint);
+    const { nodes, holder, quorum } = await this.#core.startJob(BREAK, checkText(name, 'name'), fingerprint);
     return { nodes, holder, quorum };
   }
 
   async ping() {
-    const { nodes, quorum } = await this.#core.ask(PING);
+    const { nodes, quorum } = await this.#core.startJob(PING);
     return { nodes, quorum };
   }
 
   async replicate() {
-    const { nodes, quorum } = await this.#core.ask(REPLICATE);
+    const { nodes, quorum } = await this.#core.startJob(REPLICATE);
     return { nodes, quorum };
   }
 

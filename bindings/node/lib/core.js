@@ -56,7 +56,7 @@ class Hold {
     this.isAcquired = false;
     this.fence = null;
     this.loss = null; // the error
-    this.controller = null; // aborted at the loss; made when it is asked for
+    this.controller = null; // aborted at the loss; made when it is first read
     this.releasing = null; // the promise of the release
     this.isOver = false; // the handle is gone
   }
@@ -147,7 +147,7 @@ class Hold {
     reject(error);
   }
 
-  // The client is closed under the lock: a loss for its owner, whose release() tells it.
+  // The client is closed under the lock: a loss for its owner, whose release() rejects with it.
   takeAway() {
     if (this.releasing) return;
     this.giveUp();
@@ -250,10 +250,10 @@ class Core {
   }
 
   // -> a promise of the answer: a report, with `info` or `names`
-  ask(what, name, fingerprint) {
+  startJob(what, name, fingerprint) {
     if (this.isClosing) return Promise.reject(closed(name));
     const key = (this.lastKey = (this.lastKey + 1) & 0x7fffffff);
-    const number = native.ask(this.external, key, what, name, fingerprint);
+    const number = native.startJob(this.external, key, what, name, fingerprint);
     if (number < 0) return Promise.reject(lastError(number, name));
     this.begin();
     return new Promise((resolve, reject) => {

@@ -64,7 +64,7 @@ export interface NodeReport {
   reason: Reason | null;
   /** Time to its answer. */
   rtt: number | null;
-  /** Remaining life of the key, where asked. */
+  /** Remaining life of the key, where it was queried. */
   keyRemaining: number | null;
   /** The value that is in the way. */
   value: string | null;
@@ -128,7 +128,7 @@ export interface AcquireOptions {
   /** First come, first served, from the first attempt on. */
   fair?: boolean;
   /**
-   * For people to read: told to callers that are refused, by query() and by `redlock status`.
+   * For people to read: shown to callers that are refused, by query() and by `redlock status`.
    * user@host:pid (program) by default; '' for none.
    */
   label?: string;
@@ -181,7 +181,7 @@ export class Lock {
   readonly slot: number | null;
   /**
    * Aborted when the lock is lost; its reason is the RedlockError. Code that keeps the loop from running
-   * reads this property again, or `lost`: the library is asked each time.
+   * reads this property again, or `lost`: each time it is the library that answers.
    */
   readonly signal: AbortSignal;
   /** Why it was lost; null: it is not. */

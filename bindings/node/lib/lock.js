@@ -6,7 +6,7 @@ const { invalid } = require('./errors.js');
 
 const asyncDispose = Symbol.asyncDispose ?? Symbol('Symbol.asyncDispose');
 
-// A lock that its owner has forgotten is released, and the program is told of its mistake.
+// A lock that its owner has forgotten is released, and the program gets a warning.
 const forgotten = new FinalizationRegistry((hold) => {
   if (hold.isOver || hold.releasing || hold.core.isClosing) return;
   if (!hold.lost)
@@ -93,7 +93,7 @@ class Lock {
     this.#hold.leave();
   }
 
-  // The end of a block that held the lock. A loss is told; that too few nodes confirmed a release in time
+  // The end of a block that held the lock. A loss is thrown; that too few nodes confirmed a release in time
   // is not, because the block was protected to its end and the rest of the lock expires.
   async [asyncDispose]() {
     const wasLost = this.#hold.lost;

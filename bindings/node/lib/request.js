@@ -13,7 +13,7 @@ const LONE_SURROGATE = /\p{Surrogate}/u;
 
 // redlock_request.flags and redlock_options.flags
 const FLAGS = { renew: 1, fenced: 2, fair: 8 };
-const PLACES = 0x20; // asked for by onQueued
+const PLACES = 0x20; // requested by onQueued
 const CLIENT_FLAGS = { noNative: 2, noGuard: 8 };
 const PROFILES = { efficiency: 1, correctness: 2 };
 
@@ -151,7 +151,7 @@ function readClientOptions(options = NO_OPTIONS) {
   }
   for (const name of CLIENT_NUMBERS) out[name] = count(options, name);
   for (const name of CLIENT_TEXTS) out[name] = text(options, name);
-  // An empty list is a list that was meant to be filled: the machine's configuration is not asked.
+  // An empty list is a list that was meant to be filled: the machine's configuration is not read.
   if (options.nodes !== undefined && options.nodes !== null) {
     out.nodes = readNodes(options.nodes, 'nodes');
     if (out.nodes.length === 0)

@@ -46,8 +46,8 @@ NAPI_MODULE_INIT()
         {"open", client_open},     {"close", client_close},   {"keepAlive", client_keep_alive},
         {"next", client_next},     {"start", lock_start},     {"extend", lock_extend},
         {"release", lock_release}, {"drop", lock_drop},       {"number", lock_number},
-        {"report", lock_report},   {"value", lock_value},     {"ask", ask},
-        {"nodes", ask_nodes},      {"stats", ask_stats},      {"quorumOf", ask_quorum},
+        {"report", lock_report},   {"value", lock_value},     {"startJob", start_job},
+        {"nodes", get_nodes},      {"stats", get_stats},      {"quorumOf", get_quorum},
         {"detail", detail},        {"errorName", error_name}, {"kinds", kinds},
         {"version", version},
     };

@@ -72,7 +72,7 @@ napi_value lock_release(napi_env env, napi_callback_info info);
 napi_value lock_drop(napi_env env, napi_callback_info info);
 
 /*
- * number(external, index, which): remaining time, state, fence and others, as told by
+ * number(external, index, which): remaining time, state, fence and others, as returned by
  * lib/core.js
  */
 napi_value lock_number(napi_env env, napi_callback_info info);
@@ -83,17 +83,17 @@ napi_value lock_number(napi_env env, napi_callback_info info);
 napi_value lock_report(napi_env env, napi_callback_info info);
 napi_value lock_value(napi_env env, napi_callback_info info);
 
-/* ---- requests to the nodes, and what the client knows without asking them ---------------- */
+/* ---- requests to the nodes, and what the client knows without any ---------------- */
 
 /*
- * ask(external, key, what, name, fingerprint) -> 0, or a negative error. An event with this key
- * brings the answer. What: 0 query, 1 break, 2 list, 3 ping.
+ * startJob(external, key, what, name, fingerprint) -> 0, or a negative error. An event with
+ * this key brings the answer. What: 0 query, 1 break, 2 list, 3 ping, 4 replicate.
  */
-napi_value ask(napi_env env, napi_callback_info info);
+napi_value start_job(napi_env env, napi_callback_info info);
 
-napi_value ask_nodes(napi_env env, napi_callback_info info);  /* nodes(external) -> [...] */
-napi_value ask_stats(napi_env env, napi_callback_info info);  /* stats(external) -> {...} */
-napi_value ask_quorum(napi_env env, napi_callback_info info); /* quorumOf(external, name) */
+napi_value get_nodes(napi_env env, napi_callback_info info);  /* nodes(external) -> [...] */
+napi_value get_stats(napi_env env, napi_callback_info info);  /* stats(external) -> {...} */
+napi_value get_quorum(napi_env env, napi_callback_info info); /* quorumOf(external, name) */
 
 /* ---- options ----------------------------------------------------------------------------- */
 

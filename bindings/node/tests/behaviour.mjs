@@ -158,7 +158,7 @@ test('A loss aborts the signal of the body with the reason.', async () => {
   await assert.rejects(waits, (error) => error instanceof RedlockError && error.code === 'LOST' && /gone from/.test(error.message));
 });
 
-test('using() tells of a loss that its body did not notice.', async () => {
+test('using() reports a loss that its body did not notice.', async () => {
   const waits = c.using('lose', { ttl: 3000, wait: TTL }, async (signal, lock) => {
     await evict('lose');
     await until('the loss', () => lock.lost);
@@ -167,7 +167,7 @@ test('using() tells of a loss that its body did not notice.', async () => {
   assert.equal(await codeOf(waits), 'LOST');
 });
 
-test('using() waits for the lock, unless ifAvailable or a wait of 0 says to try once.', async () => {
+test('using() waits for the lock, unless ifAvailable or a wait of 0 is given: then it tries once.', async () => {
   const lock = await other.acquire('available', { ttl: TTL });
   assert.equal(await codeOf(c.using('available', { ifAvailable: true }, () => {})), 'BUSY');
   assert.equal(await codeOf(c.using('available', { wait: 0 }, () => {})), 'BUSY');
@@ -202,7 +202,7 @@ test('A body that blocks the loop past the validity finds the lock lost.', async
   assert.equal(await codeOf(waits), 'LOST');
 });
 
-test('A body that blocks the loop is told of its eviction before the validity ends.', async () => {
+test('A body that blocks the loop learns of its eviction before the validity ends.', async () => {
   const waits = c.using('evicted', { ttl: 12_000 }, (signal, lock) => {
     execFileSync(process.argv[2], ['break', '--yes', 'evicted']);
     block(() => lock.lost);
@@ -253,7 +253,7 @@ test('close() under a body aborts its signal, and using() rejects with the loss.
   await isFree('closed');
 });
 
-test('close() tells of the loss at once, also while nodes that hang keep it from ending.', async () => {
+test('close() reports the loss at once, also while nodes that hang keep it from ending.', async () => {
   const client = new Client({ nodeTimeout: 2000 });
   const lock = await client.acquire('closing', { ttl: TTL });
   const { signal } = lock;
@@ -359,7 +359,7 @@ test('A second release is the first one, and nothing is done with a released loc
   assert.deepEqual(lock.report().nodes, []);
 });
 
-test('A lock that is evicted while it is released says so and aborts nothing twice.', async () => {
+test('A lock that is evicted while it is released rejects and aborts nothing twice.', async () => {
   const lock = await c.acquire('evict', { ttl: TTL });
   let aborts = 0;
   lock.signal.addEventListener('abort', () => aborts++);
@@ -368,7 +368,7 @@ test('A lock that is evicted while it is released says so and aborts nothing twi
   assert.ok(aborts <= 1);
 });
 
-test('What a callback throws is an uncaught exception, and the others are told all the same.', async () => {
+test('What a callback throws is an uncaught exception, and the others are called all the same.', async () => {
   const lock = await other.acquire('callback', { ttl: TTL });
   const thrown = new Promise((resolve) => process.once('uncaughtException', resolve));
   const waits = c.acquire('callback', {
@@ -383,7 +383,7 @@ test('What a callback throws is an uncaught exception, and the others are told a
   await (await waits).release();
 });
 
-test('A renewal that fails is told, and so is the one that succeeds again.', async () => {
+test('A renewal that fails is reported, and so is the one that succeeds again.', async () => {
   const hasty = new Client({ nodeTimeout: 1000 });
   const told = [];
   const lock = await hasty.acquire('jeopardy', { ttl: 20000, wait: TTL, renew: true, onJeopardy: (error) => told.push(error?.code ?? 'OK') });

@@ -12,7 +12,7 @@ const run = promisify(execFile);
 
 class Failed extends Error {}
 
-// What became of a promise, as the library would tell it.
+// What became of a promise, as the library would return it.
 async function outcomeOf(promise) {
   const late = new AbortController();
   const timer = sleep(GIVE_UP_MS, undefined, { signal: late.signal }).then(

@@ -26,7 +26,7 @@ test('A grant that no caller awaits any more is released.', () => ends('racing',
 test('A garbage collected client gives its locks up.', () => ends('abandoning', 0, /^held false\n/, ['--expose-gc']));
 test('Workers with locks held end without a crash, and their locks are free.', () => ends('workers', 0, /^all free\n$/));
 
-test('A worker whose loop stands still is told of its eviction.', () => ends('blocking', 0, /^true .*gone from.*\nLOST\n$/));
+test('A worker whose loop stands still learns of its eviction.', () => ends('blocking', 0, /^true .*gone from.*\nLOST\n$/));
 
 test('A waiter that exits leaves the queue.', async () => {
   const lock = await c.acquire('program-waiting', { ttl: TTL });

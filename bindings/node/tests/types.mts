@@ -13,7 +13,7 @@ export async function uses(): Promise<number> {
   const query: Query = await client.query(text);
   // @ts-expect-error there is no such kind
   await client.acquire('a', { kind: 'rwlock' });
-  // @ts-expect-error only using() waits unless it is told otherwise
+  // @ts-expect-error only using() waits by default
   await client.acquire('a', { ifAvailable: true });
   // @ts-expect-error there is no such option
   await client.acquire('a', { tll: 5 });

@@ -409,7 +409,7 @@ def _error_of(event: Any) -> Optional[Error]:
 
 
 class LockBase:
-    """What a handle shows. All of it is local: no node is asked."""
+    """What a handle shows. All of it is local: nothing is sent."""
 
     def __init__(self, client: ClientBase[Any, Any], terms: Terms, on_lost: Any,
                  on_jeopardy: Optional[Notice], on_queued: Optional[Notice]) -> None:

@@ -14,7 +14,7 @@ class Error(Exception):
     code    the library's word for it, "BUSY" and so on
     number  its number, negative
     detail  one sentence: what was wrong and what to do
-    report  what every node replied, or None when no node was asked
+    report  what every node replied, or None when nothing was sent
     """
 
     code = "UNKNOWN"
@@ -37,7 +37,7 @@ class LockBusy(Error, code="BUSY"):
 
 
 class NoQuorum(Error, code="NOQUORUM"):
-    """Too few nodes could vote; `report` says what each did."""
+    """Too few nodes could vote; `report` has what each did."""
 
 
 class LockTimeout(Error, TimeoutError, code="TIMEOUT"):

@@ -40,7 +40,7 @@ class State(_Word):
 
 
 class Vote(_Word):
-    """What one node did for one operation; `text` says it in words."""
+    """What one node did for one operation; `text` has it in words."""
 
     NONE = 0  #: the operation did not involve this node (yet)
     PENDING = 1  #: it got its request, and the operation was decided without it
@@ -69,11 +69,11 @@ class Verdict(_Word):
     OK = 0
     WARN = 1  #: works, but an assumption of the algorithm is at risk
     FAIL = 2  #: mutual exclusion or availability is broken
-    UNKNOWN = 3  #: the server does not tell
+    UNKNOWN = 3  #: the server does not report it
 
 
 class Reason(_Word):
-    """Why a node does not vote or did not answer, or what is doubtful; `text` says it in words."""
+    """Why a node does not vote or did not answer, or what is doubtful; `text` has it in words."""
 
     NONE = 0
     UNRESOLVED = 1

@@ -9,7 +9,7 @@ that does not trust in quarantine. The record of a function that does not start 
 lock is: the next holder of the lock must not meet it.
 
 A loss while the function runs is raised, like that of a `with`. With min_hold the lock is extended
-once when the function has returned, which tells a loss during the function from one after it: the
+once when the function has returned, which distinguishes a loss during the function from one after it: the
 latter is dropped, because the work was protected to its end.
 """
 import asyncio

@@ -109,7 +109,7 @@ class Lock(LockBase):
             lib.rlpy_ring(core.threads, ident)
 
     def _acquire(self) -> None:
-        """Whatever is first to take the outcome from `_pending` says how it ended."""
+        """Whatever is first to take the outcome from `_pending` decides how it ended."""
         core, terms = self._client._core, self._terms
         ended: "Future[Optional[Error]]" = Future()
         self._register(ended)

@@ -142,7 +142,7 @@ async def do_acquire(world, step):
 
 
 def begun(client):
-    """How many acquisitions the library has been asked for."""
+    """How many acquisitions the library has begun."""
     counters = client.stats().counters
     return counters["waiting"] + counters["acquired"] + sum(
         count for name, count in counters.items() if name.startswith("refused_"))
@@ -157,7 +157,7 @@ async def do_start(world, step):
     async def look():
         return task, task.done() or begun(client) > before
 
-    # The order of two threads is that in which the library has heard of them.
+    # The order of two threads is that in which their calls reached the library.
     await again_until(look, "the call")
 
 
@@ -209,7 +209,7 @@ async def do_lost(world, step):
         if step.get("says", "") not in str(loss):
             raise Wrong(f"{str(loss)!r} does not say {step['says']!r}") from None
     else:
-        raise Wrong("the loss was not told")
+        raise Wrong("the loss was not reported")
 
 
 async def do_remaining(world, step):

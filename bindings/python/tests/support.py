@@ -18,7 +18,7 @@ PATIENCE_S = 60  # for what must happen, on any machine
 REDLOCK = os.environ.get("REDLOCK_COMMAND", "redlock")
 NODES = [word.removeprefix("redis://") for word in os.environ["REDLOCK_NODES"].split(",")]
 
-# Not -X dev: asyncio would tell how slow a busy machine is.
+# Not -X dev: asyncio would print how slow a busy machine is.
 PYTHON = [sys.executable, "-B", "-X", "faulthandler", "-W", "always"]
 
 _serial = 0

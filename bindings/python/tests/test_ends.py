@@ -49,7 +49,7 @@ class Cancellation(AsyncCase):
         await self.free(name)
 
     async def test_in_the_moment_of_the_grant(self):
-        """The library has told of the grant, and the task has not run since."""
+        """The library has handed out the grant, and the task has not run since."""
         name = fresh()
         for kind, keep in (("acquire", False), ("enter", False), ("acquire", True)):
             lock = self.client.lock(name, ttl=20, keep=keep)
@@ -254,7 +254,7 @@ class Loss(AsyncCase):
 
 
 class BlockedLoop(AsyncCase):
-    """What is told while a body blocks the loop: nothing is awaited there."""
+    """What is reported while a body blocks the loop: nothing is awaited there."""
 
     async def test_the_clock_tells_the_body(self):
         """Without a thread a lock is not renewed then, and every look at it says so."""

@@ -24,7 +24,7 @@ static int start(redlock *client, int what, const char *name, const char *finger
     }
 }
 
-napi_value ask(napi_env env, napi_callback_info info)
+napi_value start_job(napi_env env, napi_callback_info info)
 {
     napi_value argument[5];
     struct client *c;
@@ -45,7 +45,7 @@ napi_value ask(napi_env env, napi_callback_info info)
     return new_number(env, error);
 }
 
-napi_value ask_nodes(napi_env env, napi_callback_info info)
+napi_value get_nodes(napi_env env, napi_callback_info info)
 {
     napi_value argument;
     napi_value list = NULL;
@@ -60,7 +60,7 @@ napi_value ask_nodes(napi_env env, napi_callback_info info)
     return list;
 }
 
-napi_value ask_stats(napi_env env, napi_callback_info info)
+napi_value get_stats(napi_env env, napi_callback_info info)
 {
     napi_value argument;
     redlock_counters counters = REDLOCK_COUNTERS();
@@ -73,7 +73,7 @@ napi_value ask_stats(napi_env env, napi_callback_info info)
     return new_counters(env, &counters);
 }
 
-napi_value ask_quorum(napi_env env, napi_callback_info info)
+napi_value get_quorum(napi_env env, napi_callback_info info)
 {
     napi_value argument[2];
     struct client *c;
