@@ -1198,7 +1198,7 @@ typedef struct redlock_elector {
     /* The server that it names, and with which epoch; empty and -1: nothing yet. */
     char server[REDLOCK_ADDRESS_MAX];
     int64_t term;
-    /* Since the question was sent that this answers; -1: it has not answered. */
+    /* Since the request was sent that this answers; -1: it has not answered. */
     int64_t age_ms;
 } redlock_elector;
 

@@ -96,7 +96,7 @@ static void wait_until(struct top *t, int64_t end_ns)
     } while (!t->quit && timer_now_ns() < end_ns);
 }
 
-/* Between two questions to the nodes. */
+/* Between two queries of the nodes. */
 static bool has_quit(void *data)
 {
     struct top *t = data;

@@ -76,7 +76,7 @@ void top_view_table(struct screen *screen, struct table *table);
 
 /* Zero: nothing was requested yet. */
 struct top_classes {
-    struct service_answer answer; /* owned; to the last question */
+    struct service_answer answer; /* owned; to the last request */
 };
 void top_classes_free(struct top_classes *c);
 

@@ -86,9 +86,9 @@ static int configure(struct dev_quorum *q)
 static bool is_ready(const struct dev_quorum *q, const struct dev_server *s)
 {
     char reply[DEV_REPLY_MAX];
-    if (!dev_server_ask(s, "CLUSTER INFO", reply) || !strstr(reply, "cluster_state:ok"))
+    if (!dev_server_call(s, "CLUSTER INFO", reply) || !strstr(reply, "cluster_state:ok"))
         return false;
-    return s < &q->server[MASTERS] || (dev_server_ask(s, "INFO replication", reply) &&
+    return s < &q->server[MASTERS] || (dev_server_call(s, "INFO replication", reply) &&
                                        strstr(reply, "master_link_status:up"));
 }
 
@@ -141,7 +141,7 @@ static void look(const struct dev_quorum *q, struct dev_view *out)
     for (int i = 0; i < SERVERS; i++) {
         char *rest = NULL;
         if (!dev_group_can_answer(&q->server[i]) ||
-            !dev_server_ask(&q->server[i], "CLUSTER NODES", reply))
+            !dev_server_call(&q->server[i], "CLUSTER NODES", reply))
             continue;
         for (char *line = strtok_r(reply, "\r\n", &rest); line;
              line = strtok_r(NULL, "\r\n", &rest))
@@ -172,7 +172,7 @@ static bool depose(const struct dev_quorum *q, const struct dev_view *view, int 
     for (int i = 0; i < SERVERS; i++) {
         if (i == master || view->master_of[i] != master || !dev_group_can_answer(&q->server[i]))
             continue;
-        if (dev_server_ask(&q->server[i], "CLUSTER FAILOVER", reply) && reply[0] == '+')
+        if (dev_server_call(&q->server[i], "CLUSTER FAILOVER", reply) && reply[0] == '+')
             return true;
     }
     reply[strcspn(reply, "\r")] = '\0';

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #define BACKLOG 8
-#define QUESTION_WAIT_MS 1000
+#define REQUEST_WAIT_MS 1000
 #define ANSWER_WAIT_MS 30000 /* starting a server may take ten seconds, and others may queue */
 
 /*
@@ -67,23 +67,23 @@ static ssize_t read_text(int fd, char *text, size_t size, int wait_ms, bool line
     return (ssize_t)used;
 }
 
-/* Sockets of this size take a whole question or answer at once. */
+/* Sockets of this size take a whole request or answer at once. */
 static bool send_text(int fd, const char *text)
 {
     size_t length = strlen(text);
     return send(fd, text, length, MSG_NOSIGNAL) == (ssize_t)length;
 }
 
-int dev_control_accept(int listen_fd, char question[DEV_LINE_MAX])
+int dev_control_accept(int listen_fd, char request[DEV_LINE_MAX])
 {
     int fd = accept4(listen_fd, NULL, NULL, SOCK_CLOEXEC);
     if (fd < 0)
         return -1;
-    if (read_text(fd, question, DEV_LINE_MAX, QUESTION_WAIT_MS, true) < 0) {
+    if (read_text(fd, request, DEV_LINE_MAX, REQUEST_WAIT_MS, true) < 0) {
         close(fd);
         return -1;
     }
-    question[strcspn(question, "\n")] = '\0';
+    request[strcspn(request, "\n")] = '\0';
     return fd;
 }
 
@@ -93,7 +93,7 @@ void dev_control_answer(int fd, const char *answer)
     close(fd);
 }
 
-int dev_control_ask(const char *directory, const char *question, char answer[DEV_ANSWER_MAX])
+int dev_control_request(const char *directory, const char *request, char answer[DEV_ANSWER_MAX])
 {
     char line[DEV_LINE_MAX];
     int fd = -1, directory_fd = open(directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -102,7 +102,7 @@ int dev_control_ask(const char *directory, const char *question, char answer[DEV
     int error;
     if (directory_fd >= 0)
         fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    snprintf(line, sizeof line, "%s\n", question);
+    snprintf(line, sizeof line, "%s\n", request);
     done = fd >= 0 && connect(fd, (struct sockaddr *)&address, sizeof address) == 0 &&
            send_text(fd, line) &&
            read_text(fd, answer, DEV_ANSWER_MAX, ANSWER_WAIT_MS, false) >= 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * How another process controls a running `redlock dev`: a socket in its directory, one
- * question per connection. The question is a line `VERB [NAME]`. The answer is a line per
+ * request per connection. The request is a line `VERB [NAME]`. The answer is a line per
  * server, `NAME PORT PID STATE ROLE [QUORUM]`, then `fresh` if it was started by this, and then
  * `ok`; or instead `error STATUS TEXT`.
  */
@@ -17,13 +17,14 @@
 /* The listening socket in the directory behind the descriptor; -1 with errno. */
 int dev_control_listen(int directory_fd);
 
-/* Accepts a connection and reads its question. Returns the connection or -1. */
-int dev_control_accept(int listen_fd, char question[DEV_LINE_MAX]);
+/* Accepts a connection and reads its request. Returns the connection or -1. */
+int dev_control_accept(int listen_fd, char request[DEV_LINE_MAX]);
 
 /* Sends the answer and closes the connection. */
 void dev_control_answer(int fd, const char *answer);
 
 /* Calls the `redlock dev` in `directory`. Returns 0 with its whole answer, or errno. */
-int dev_control_ask(const char *directory, const char *question, char answer[DEV_ANSWER_MAX]);
+int dev_control_request(const char *directory, const char *request,
+                        char answer[DEV_ANSWER_MAX]);
 
 #endif

@@ -77,11 +77,11 @@ static int configure(struct dev_quorum *q)
 
 /* Whether a list of instances has so many, all of them connected, and nothing
  * unknown of them. */
-static bool list_is(const struct dev_server *sentinel, const char *question, int wanted,
+static bool list_is(const struct dev_server *sentinel, const char *request, int wanted,
                     const char *unknown)
 {
     char reply[DEV_REPLY_MAX];
-    if (!dev_server_ask(sentinel, question, reply) || strstr(reply, "disconnected") ||
+    if (!dev_server_call(sentinel, request, reply) || strstr(reply, "disconnected") ||
         strstr(reply, "s_down") || (unknown && strstr(reply, unknown)))
         return false;
     for (const char *at = reply; (at = strstr(at, "\r\nname\r\n")); at++)
@@ -95,7 +95,7 @@ static bool is_ready(const struct dev_quorum *q, const struct dev_server *s)
     if (s == &q->server[0])
         return true;
     if (!s->is_sentinel)
-        return dev_server_ask(s, "INFO replication", reply) &&
+        return dev_server_call(s, "INFO replication", reply) &&
                strstr(reply, "master_link_status:up");
     /* A replica whose INFO has not come yet is not promoted. Its master is called
      * "?" until then. */
@@ -109,7 +109,7 @@ static int find_master(const struct dev_quorum *q)
     int votes[DEV_SERVERS_MAX] = {0};
     for (int i = server_count(q); i < q->count; i++) {
         if (!dev_group_can_answer(&q->server[i]) ||
-            !dev_server_ask(&q->server[i], "SENTINEL GET-MASTER-ADDR-BY-NAME " GROUP, reply))
+            !dev_server_call(&q->server[i], "SENTINEL GET-MASTER-ADDR-BY-NAME " GROUP, reply))
             continue;
         for (int k = 0; k < server_count(q); k++) {
             snprintf(port, sizeof port, "\r\n%d\r\n", q->server[k].port.number);
@@ -144,7 +144,7 @@ static bool depose(const struct dev_quorum *q, const struct dev_view *view, int 
     (void)master;
     while (i < q->count - 1 && !dev_group_can_answer(&q->server[i]))
         i++;
-    if (dev_server_ask(&q->server[i], "SENTINEL FAILOVER " GROUP, reply) && reply[0] == '+')
+    if (dev_server_call(&q->server[i], "SENTINEL FAILOVER " GROUP, reply) && reply[0] == '+')
         return true;
     reply[strcspn(reply, "\r")] = '\0';
     rl_quote_safe(words, DEV_PROBLEM_MAX / 2, reply + 1);

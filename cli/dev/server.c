@@ -136,14 +136,14 @@ static bool is_of_group(long pid, pid_t group)
 }
 
 /* A reply may end anywhere; that of the PING behind it is known. */
-static bool converse(int fd, const char *question, char reply[DEV_REPLY_MAX])
+static bool converse(int fd, const char *request, char reply[DEV_REPLY_MAX])
 {
     static const char end[] = "+PONG\r\n";
     const size_t end_length = sizeof end - 1;
     char line[QUESTION_MAX_BYTES];
     size_t used = 0;
     struct pollfd watched = {.fd = fd, .events = POLLIN};
-    int length = snprintf(line, sizeof line, "%s\r\nPING\r\n", question);
+    int length = snprintf(line, sizeof line, "%s\r\nPING\r\n", request);
     if (send(fd, line, (size_t)length, MSG_NOSIGNAL) != length)
         return false;
     while (used + 1 < DEV_REPLY_MAX && poll(&watched, 1, ANSWER_WAIT_MS) > 0) {
@@ -158,7 +158,7 @@ static bool converse(int fd, const char *question, char reply[DEV_REPLY_MAX])
     return false;
 }
 
-bool dev_server_ask(const struct dev_server *s, const char *question, char reply[DEV_REPLY_MAX])
+bool dev_server_call(const struct dev_server *s, const char *request, char reply[DEV_REPLY_MAX])
 {
     struct sockaddr_in address = loopback(s->port.number);
     /* On the loopback interface connect() answers at once, one way or the other. */
@@ -167,7 +167,7 @@ bool dev_server_ask(const struct dev_server *s, const char *question, char reply
     if (fd < 0)
         return false;
     answers = connect(fd, (struct sockaddr *)&address, sizeof address) == 0 &&
-              converse(fd, question, reply);
+              converse(fd, request, reply);
     close(fd);
     return answers;
 }
@@ -176,7 +176,7 @@ bool dev_server_answers(const struct dev_server *s)
 {
     static const char field[] = "\nprocess_id:";
     char reply[DEV_REPLY_MAX];
-    const char *found = dev_server_ask(s, "INFO server", reply) ? strstr(reply, field) : NULL;
+    const char *found = dev_server_call(s, "INFO server", reply) ? strstr(reply, field) : NULL;
     return found && is_of_group(strtol(found + sizeof field - 1, NULL, 10), s->child.pid);
 }
 

@@ -55,8 +55,8 @@ int dev_server_start(struct dev_server *s, const char *program, const char *dire
                      const char *config, int log_fd);
 
 /* Sends a line with a command and reads all of the reply. False: it does not answer. */
-bool dev_server_ask(const struct dev_server *s, const char *question,
-                    char reply[DEV_REPLY_MAX]);
+bool dev_server_call(const struct dev_server *s, const char *request,
+                     char reply[DEV_REPLY_MAX]);
 
 /* Does the process that was started answer on its port? */
 bool dev_server_answers(const struct dev_server *s);

@@ -253,7 +253,7 @@ static int isolate(struct dev_quorum *q, struct dev_server *s, char *problem)
     return EXIT_USAGE;
 }
 
-static void answer_question(struct dev_quorum *q, const char *question, char *answer)
+static void answer_request(struct dev_quorum *q, const char *request, char *answer)
 {
     struct dev_server *s = NULL; /* the one that the verb is about */
     struct dev_row rows[DEV_SERVERS_MAX];
@@ -261,7 +261,7 @@ static void answer_question(struct dev_quorum *q, const char *question, char *an
     char verb[16] = "", name[16] = "", problem[DEV_PROBLEM_MAX] = "unknown verb";
     size_t used = 0;
     int status = EXIT_USAGE;
-    sscanf(question, "%15s %15s", verb, name);
+    sscanf(request, "%15s %15s", verb, name);
     if (strcmp(verb, "failover") == 0) {
         status = fail_over(q, name, &s, problem);
     } else if (strcmp(verb, "list") == 0) {
@@ -288,11 +288,11 @@ static void answer_question(struct dev_quorum *q, const char *question, char *an
 
 void dev_verbs_serve(struct dev_quorum *q)
 {
-    char question[DEV_LINE_MAX], answer[DEV_ANSWER_MAX];
-    int fd = dev_control_accept(q->control_fd, question);
+    char request[DEV_LINE_MAX], answer[DEV_ANSWER_MAX];
+    int fd = dev_control_accept(q->control_fd, request);
     if (fd < 0)
         return;
-    answer_question(q, question, answer);
+    answer_request(q, request, answer);
     dev_control_answer(fd, answer);
 }
 
@@ -349,13 +349,13 @@ static int read_answer(char *answer, struct dev_row *rows, size_t *count, bool *
 int dev_verbs_run(const struct settings *s, const char *directory, const char *verb,
                   const char *name)
 {
-    char question[DEV_LINE_MAX], answer[DEV_ANSWER_MAX];
+    char request[DEV_LINE_MAX], answer[DEV_ANSWER_MAX];
     struct dev_row rows[DEV_SERVERS_MAX];
     bool fresh = false, is_failover = strcmp(verb, "failover") == 0;
     size_t count = 0;
     int status, error;
-    snprintf(question, sizeof question, "%s %.15s", verb, name ? name : "");
-    error = dev_control_ask(directory, question, answer);
+    snprintf(request, sizeof request, "%s %.15s", verb, name ? name : "");
+    error = dev_control_request(directory, request, answer);
     if (error) {
         char shown[RL_QUOTE_PATH_MAX];
         rl_quote_path(shown, directory);

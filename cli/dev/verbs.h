@@ -33,7 +33,7 @@ bool dev_verbs_know(const char *word);
 bool dev_verbs_want_name(const char *verb);
 bool dev_verbs_take_name(const char *verb);
 
-/* In the process that runs the servers: takes one question from the socket and answers it. */
+/* In the process that runs the servers: takes one request from the socket and answers it. */
 void dev_verbs_serve(struct dev_quorum *q);
 
 /*

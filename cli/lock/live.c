@@ -13,7 +13,7 @@
 #include "ui/text.h"
 
 #define QUERY_EVERY_NS RL_NS_PER_S
-/* A question takes as long as the slowest node may; the end of the wait does not
+/* A query takes as long as the slowest node may; the end of the wait does not
  * wait for it. */
 #define LAST_QUESTION_NS 250000000LL
 #define NAME_LEAST 8 /* columns of a holder, in however narrow a window */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Questions of one step, or two: a query, a break, a release by key, a ping, an admission. */
+/* Jobs of one step, or two: a query, a break, a release by key, a ping, an admission. */
 #include "client/calls.h"
 
 #include <stdlib.h>

@@ -29,7 +29,7 @@
 #define RL_ELECTOR_LIST_MAX (RL_ELECTORS_MAX * (RL_ELECTOR_ID_SIZE + 1))
 
 /*
- * How old a question may be whose answer vouches for a term: L. A constant of the protocol: the
+ * How old a request may be whose answer vouches for a term: L. A constant of the protocol: the
  * quarantine of a new term is longer by it than the longest TTL, at every client.
  */
 #define RL_VOUCH_NS (2 * RL_NS_PER_S)
@@ -52,7 +52,7 @@ struct rl_elector {
     char id[RL_ELECTOR_ID_SIZE + 1]; /* its own, as it reports it; empty: not yet */
     struct rl_term named;
     int64_t
-        requested_ns; /* when the question left that `named` answers: the date of the answer */
+        requested_ns; /* when the request left that `named` answers: the date of the answer */
 };
 
 struct rl_electors {

@@ -101,7 +101,7 @@ struct rl_guard {
      * known yet.
      */
     int64_t stamp_ends_ns;
-    bool stamp_answered; /* the question for it was answered, perhaps with an error */
+    bool stamp_answered; /* the request for it was answered, perhaps with an error */
 
     struct rl_clock_window window;
     int64_t step_ns; /* the last proven step; 0: none since it was looked at */

@@ -14,7 +14,7 @@
  * (current_holder.c), connections without their sockets (link.c), nodes as they come and go
  * (node.c), nodes that are elected votes (elected.c), the connections that only listen
  * (subscriber.c), what is found out about nodes between requests (watch.c), the set that they
- * belong to (sets.c), questions to all of them (survey.c) and the one answer to a query that is
+ * belong to (sets.c), requests to all of them (survey.c) and the one answer to a query that is
  * made of all (conclusion.c), what else a profile demands of them (safety.c), what is due by
  * the clock (tick.c), the counters (stats.c), and the trace of all this (trace.c).
  *

@@ -61,7 +61,7 @@ struct rl_current_holder {
 struct rl_pending_acquire {
     struct rl_acquisition acquisition; /* first: the lock points to it */
     struct rl_handle *handle;
-    struct rl_survey *survey; /* a question to the nodes instead of a lock; NULL: a lock */
+    struct rl_survey *survey; /* a request to the nodes instead of a lock; NULL: a lock */
     int64_t requested_ns;     /* when it was begun */
 
     /* Waiting. */

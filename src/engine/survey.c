@@ -131,7 +131,7 @@ static void survey_progress(struct rl_engine *engine, struct rl_handle *handle)
     rl_engine_add_ready(engine, handle);
 }
 
-void rl_handle_survey(struct rl_engine *engine, struct rl_handle *handle, enum rl_op question,
+void rl_handle_survey(struct rl_engine *engine, struct rl_handle *handle, enum rl_op op,
                       struct rl_survey *survey, int64_t now_ns)
 {
     handle->done = false;
@@ -139,7 +139,7 @@ void rl_handle_survey(struct rl_engine *engine, struct rl_handle *handle, enum r
     handle->lock.round++;
     handle->lock.round_start_ns = now_ns;
     rl_survey_begin(survey, &engine->policy, now_ns);
-    /* A series of questions is about one attempt. */
+    /* A series of requests is about one attempt. */
     if (!handle->attempt->value_size &&
         rl_attempt_draw_value(engine, handle->attempt, rl_pending_acquire_of(handle), 0) < 0) {
         handle->done = true;
@@ -150,22 +150,22 @@ void rl_handle_survey(struct rl_engine *engine, struct rl_handle *handle, enum r
     for (uint8_t i = 0; i < engine->policy.node_count; i++) {
         const struct rl_session *session = &engine->node[i].session;
         /* Of those that are up the plan of an init has seen that they can be used. */
-        bool may_send = question != RL_OP_ADMIT || session->state == RL_SESSION_UP;
+        bool may_send = op != RL_OP_ADMIT || session->state == RL_SESSION_UP;
         struct rl_answer unsent;
 
         if (engine->node[i].login.tag)
             survey->tag_size[i] = (uint8_t)strlen(engine->node[i].login.tag);
         /* A node that has listed everything gets no more requests. */
-        if (question == RL_OP_LIST && !survey->cursor[i][0]) {
+        if (op == RL_OP_LIST && !survey->cursor[i][0]) {
             survey->due &= (uint16_t) ~(1u << i);
             continue;
         }
         /* Whether a deletion lasts, the electors decide (E13): --wait repeats it
          * until it does. */
-        if (question == RL_OP_BREAK && engine->node[i].elected)
+        if (op == RL_OP_BREAK && engine->node[i].elected)
             rl_elected_request(engine, i, RL_ELECTORS_EVERY_NS, now_ns);
-        if (may_send && rl_send_to_node(engine, i, handle->attempt, handle, question,
-                                        handle->lock.round, now_ns))
+        if (may_send &&
+            rl_send_to_node(engine, i, handle->attempt, handle, op, handle->lock.round, now_ns))
             continue;
         unsent = rl_vote_when_unreachable(engine, i);
         /* Being connected to again: the last attempt shows why it has not answered. */

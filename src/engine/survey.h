@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Sending every node a question, and waiting for the answers or the per-node deadline: which
+ * Sending every node a request, and waiting for the answers or the per-node deadline: which
  * holders and waiters a name has, or only a PING. Writing the nodes' markers (G5) is such a
- * question too. A handle sends it, with a survey instead of a lock.
+ * request too. A handle sends it, with a survey instead of a lock.
  */
 #ifndef RL_ENGINE_SURVEY_H
 #define RL_ENGINE_SURVEY_H
@@ -27,7 +27,7 @@ struct rl_survey {
     struct rl_node_vote node[REDLOCK_NODES_MAX];
     int64_t key_ttl_ms[REDLOCK_NODES_MAX]; /* -1: unknown */
 
-    /* Set by the asker; they stay from question to question. */
+    /* Set by the caller; they stay from request to request. */
     struct rl_sight *sight;      /* LOOK: one for every node */
     struct rl_slice fingerprint; /* BREAK */
     struct rl_slice tag;         /* BREAK: with a colon; of size 0: by the fingerprint */
@@ -65,8 +65,8 @@ int rl_survey_error(const struct rl_survey *survey);
  */
 void rl_survey_conclude(const struct rl_survey *survey, int64_t wall_ms, redlock_info *out);
 
-/* One question to every node (RL_OP_LOOK, RL_OP_PING, RL_OP_ADMIT, ...), sent by a handle. */
-void rl_handle_survey(struct rl_engine *engine, struct rl_handle *handle, enum rl_op question,
+/* One request to every node (RL_OP_LOOK, RL_OP_PING, RL_OP_ADMIT, ...), sent by a handle. */
+void rl_handle_survey(struct rl_engine *engine, struct rl_handle *handle, enum rl_op op,
                       struct rl_survey *survey, int64_t now_ns);
 /* One node's answer to it, and its timer. */
 void rl_survey_receive(struct rl_engine *engine, struct rl_handle *handle, uint8_t node,

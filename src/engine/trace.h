@@ -22,7 +22,7 @@ void rl_trace_step(const struct rl_engine *engine, const struct rl_handle *handl
                    const struct rl_lock *past, const struct rl_node_vote *votes,
                    const struct rl_event *event, const struct rl_actions *actions);
 
-/* A question to all nodes is answered. */
+/* A request to all nodes is answered. */
 void rl_trace_survey(const struct rl_engine *engine, const struct rl_handle *handle);
 
 /* Nodes that may vote now and could not before, or the other way round. */

@@ -69,7 +69,7 @@ static void seek_stamp(struct rl_node *node, int64_t now_ns)
 
 /*
  * First the node's identity, then the probation, then, after the guard time, the marker. Each
- * question waits for the answer of the one before, and none is repeated within a second: a node
+ * request waits for the answer of the one before, and none is repeated within a second: a node
  * that refuses them must not be hammered.
  */
 static void seek_admission(struct rl_engine *engine, struct rl_node *node, int64_t now_ns)

@@ -72,15 +72,15 @@ void rl_conn_fail(struct rl_conn *conn, enum redlock_vote vote, enum redlock_rea
 void rl_conn_fail_silent(struct rl_conn *conn, enum redlock_vote vote,
                          enum redlock_reason reason, const char *text, int64_t now_ns)
 {
-    const char *question = "";
+    const char *hint = "";
     char words[REDLOCK_TEXT_MAX];
 
     if (!conn->has_received && !conn->url->is_unix && conn->state >= RL_CONN_HANDSHAKE) {
-        question = conn->tls_context ? ": is it a port without TLS? use redis://"
-                                     : ": is it a TLS port? use rediss://";
+        hint = conn->tls_context ? ": is it a port without TLS? use redis://"
+                                 : ": is it a TLS port? use rediss://";
         reason = conn->tls_context ? REDLOCK_REASON_PLAIN_PORT : REDLOCK_REASON_TLS_PORT;
     }
-    snprintf(words, sizeof words, "%s%s", text, question);
+    snprintf(words, sizeof words, "%s%s", text, hint);
     rl_conn_fail(conn, vote, reason, words, now_ns);
 }
 

@@ -320,7 +320,7 @@ static void delete_command(const struct rl_request *request, struct rl_command *
     }
 }
 
-/* ---- questions ---- */
+/* ---- requests ---- */
 
 static void question_command(const struct rl_request *request, struct rl_command *out)
 {
@@ -378,7 +378,7 @@ static void question_command(const struct rl_request *request, struct rl_command
         ADD_TEXT(out, "PING");
         return;
     default:
-        assert(!"an op that is no question");
+        assert(!"an op that is no request");
     }
 }
 

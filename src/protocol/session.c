@@ -12,7 +12,7 @@
 #include "protocol/vetting.h"
 
 /*
- * Its name in the trace, and the reply that makes sense. A server that answers a question with
+ * Its name in the trace, and the reply that makes sense. A server that answers a request with
  * something that is no answer to it is out of step, or no Redis at all: its next "OK" would be
  * taken for a grant. An error is an answer: managed services hide some facts.
  */
@@ -308,7 +308,7 @@ static int answer_own(struct rl_session *session, enum rl_step step,
     } else if (step >= RL_STEP_SERVER && makes_sense)
         makes_sense = rl_vetting_answer(session, step, reply, now_ns);
     if (!makes_sense)
-        return refuse(session, "its answers do not fit the questions");
+        return refuse(session, "its answers do not fit the requests");
     if (step < RL_STEP_SERVER && rl_greeting_answer(session, step, &reply->scalar) < 0)
         return -1;
     if (session->state == RL_SESSION_GREETING && --session->greeting_left == 0)

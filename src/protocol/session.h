@@ -60,8 +60,8 @@ static inline bool rl_login_is_of_elector(const struct rl_login *login)
 struct rl_elector_talk {
     char id[RL_ELECTOR_ID_SIZE + 1];   /* empty: not known yet */
     struct rl_term term[RL_VOTES_MAX]; /* of each vote of a cluster; else the first */
-    int64_t answered_requested_ns;     /* when the question left that `term` answers */
-    int64_t requested_ns;              /* when the question under way left; 0: none is */
+    int64_t answered_requested_ns;     /* when the request left that `term` answers */
+    int64_t requested_ns;              /* when the request under way left; 0: none is */
     int64_t down_after_ms; /* its down-after-milliseconds for the group; -1: unknown */
     bool has_news;         /* the engine has not looked at it yet */
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The questions that decide whether a node may vote: its identity, its age, its marker and its
+ * The requests that decide whether a node may vote: its identity, its age, its marker and its
  * clock (core/guard.c judges the answers). They are sent in the greeting, so in front of the
  * first request of a connection, and again while it lives.
  */
@@ -37,7 +37,7 @@ int rl_vetting_expel(struct rl_session *session);
  */
 int rl_vetting_request_sentinel(struct rl_session *session);
 
-/* Understands a reply. False: that was no answer to the question. */
+/* Understands a reply. False: that was no answer to the request. */
 bool rl_vetting_answer(struct rl_session *session, enum rl_step step,
                        const struct rl_reply *reply, int64_t now_ns);
 

@@ -204,10 +204,10 @@ class Core {
   constructor(options, onWarning) {
     this.holds = []; // by index
     this.idle = []; // indexes without a hold
-    this.questions = new Map(); // by key
+    this.jobs = new Map(); // by key
     this.lastKey = 0;
     this.event = new Int32Array(new ArrayBuffer(16)); // type, error, index or key, place
-    this.pending = 0; // operations and questions: as long as there are any, the loop is kept alive
+    this.pending = 0; // operations and jobs: as long as there are any, the loop is kept alive
     this.isClosing = false;
     this.onIdle = null; // while closing
     this.onWarning = onWarning;
@@ -257,15 +257,15 @@ class Core {
     if (number < 0) return Promise.reject(lastError(number, name));
     this.begin();
     return new Promise((resolve, reject) => {
-      this.questions.set(key, { resolve, reject, name });
+      this.jobs.set(key, { resolve, reject, name });
     });
   }
 
   takeQuestion(key) {
-    const question = this.questions.get(key);
-    this.questions.delete(key);
+    const job = this.jobs.get(key);
+    this.jobs.delete(key);
     this.end();
-    return question;
+    return job;
   }
 
   drain() {
@@ -277,7 +277,7 @@ class Core {
         call(this.onWarning, rest.address, rest.detail);
       } else if (event[0] !== ANSWERED) {
         this.holds[key].onEvent(event[0], number, event[3], rest);
-      } else if (this.questions.has(key)) {
+      } else if (this.jobs.has(key)) {
         const { resolve, reject, name } = this.takeQuestion(key);
         if (number < 0) reject(eventError(number, rest, name));
         else resolve(rest);
@@ -292,7 +292,7 @@ class Core {
       if (hold?.isAcquired) hold.takeAway();
       else hold?.cancel(canceled(hold.name));
     }
-    for (const key of this.questions.keys()) {
+    for (const key of this.jobs.keys()) {
       const { reject, name } = this.takeQuestion(key);
       reject(canceled(name));
     }
