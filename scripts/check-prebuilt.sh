@@ -60,7 +60,7 @@ furnish() {
     # The documents name this version of glibc; pack.sh finds out.
     wheel=build/redlock_native-$version-cp39-abi3-manylinux_2_34_$processor.whl
     cp "build/redlock-native-$version.tgz" "$wheel" tests/prebuilt/use.* tests/prebuilt/openssl.cnf "$tmp"/*.pem "$room/app"
-    "$processor-linux-gnu-gcc" -shared -fPIC -o "$room/app/trap.so" tests/prebuilt/trap.c
+    "$processor-linux-gnu-gcc" -shared -fPIC -nostdlib -o "$room/app/trap.so" tests/prebuilt/trap.c
     [ "$architecture" = "$native" ] || cp "$(command -v qemu-aarch64-static)" "$room/emulator"
     for compiler in cc gcc clang; do
         [ ! -e "$room/usr/bin/$compiler" ] || fail "this Debian has a compiler: $compiler"
