@@ -175,10 +175,13 @@ static inline void rlpy_leave(redlock_lock **slot)
  */
 static inline void rlpy_undo(redlock_lock **slot)
 {
-    if (*slot && redlock_state(*slot) == REDLOCK_STATE_WAITING)
+    if (*slot) {
+        /* The thread that takes the events may hand the grant out at any moment: both, whatever
+         * the state is now. The first has no effect behind ACQUIRED, and the second is refused
+         * where nothing is held. */
         (void)redlock_cancel(*slot);
-    else if (*slot) /* refused if nothing was granted: then there is nothing to keep */
         (void)redlock_start_release(*slot);
+    }
     rlpy_free(slot);
 }
 
