@@ -59,6 +59,7 @@ while read -r file pattern; do
         grep -qE -- "${one//WORD/$word}" "$file" || fail "$file does not use $word (${one//WORD/$word})"
     done < <(printf '%s\n' "${kinds[@]}")
 done <<'END'
+bindings/go/acquire.go ("WORD"|mutex)
 cli/lock/terms.c \bREDLOCK_NAME\b
 lab/chaos/worker.c \bREDLOCK_NAME\b
 bindings/cases/cases.json "kind": "WORD"
@@ -79,12 +80,13 @@ while IFS=: read -r file line text; do
 done < <(grep -rnE --include='*.[ch]' "\bREDLOCK_($any_name)\b" src cli redlockd lab bindings |
     grep -v '"[^"]*REDLOCK_[^"]*"')
 allowed=' cli/lock/terms.h cli/ui/kind.c bindings/cases/steps.c bindings/node/lib/request.js
- bindings/node/lib/index.d.ts '
+ bindings/node/lib/index.d.ts bindings/go/acquire.go redlockd/page/page.html '
 while IFS=: read -r file line text; do
     [[ " ${allowed//$'\n'/} " == *" $file "* ]] || fail "$file:$line: ask redlock_kind_text() instead: $text"
 done < <(grep -rnE --include='*.[ch]' --include='*.js' --include='*.ts' --include='*.py' \
+    --include='*.go' --exclude='*_test.go' --include='*.html' \
     "[\"'\`]($any_word)[\"'\`]" src cli redlockd lab/{sim,chaos,fuzz} bindings/cases bindings/node/lib \
-    bindings/node/src bindings/python/redlock_native)
+    bindings/node/src bindings/python/redlock_native bindings/go)
 # The options of the command that ask for a kind are listed in one file.
 while IFS= read -r line; do
     fail "$line: ask terms_several() instead"
