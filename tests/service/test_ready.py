@@ -45,7 +45,7 @@ class Ready(Case):
                 try:
                     until(lambda: run(REDLOCKD, '--ready', '--listen', 'unix:' + path).returncode == 0, 'readiness')
                     one = read(f'/proc/{outer.pid}/task/{outer.pid}/children').strip()
-                    done = run('nsenter', '--target', one, '--pid', '--mount', REDLOCKD, '--ready')
+                    done = run('nsenter', '--target', one, '--pid', '--mount', '--root', REDLOCKD, '--ready')
                 finally:
                     outer.kill()
             self.assertEqual(done.returncode, 0, done)
