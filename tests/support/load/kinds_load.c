@@ -86,7 +86,10 @@ static void work(void *data)
         if (w->spec->all_drop || w->number % 4 == 0)
             c.urls[i] = w->load->relay[i].url;
     r = CLIENT_OPEN(&c, .max_ttl_ms = LOAD_MAX_TTL_MS,
-                    .node_timeout_ms = CHECK_SANITIZED ? 60 : 20, .flags = w->spec->flags);
+                    .node_timeout_ms = w->spec->node_timeout_ms > 0 ? w->spec->node_timeout_ms
+                                       : CHECK_SANITIZED            ? 60
+                                                                    : 20,
+                    .flags = w->spec->flags);
     while (!w->load->holds->stop)
         hold_once(w, r, &seed);
     client_close(r);

@@ -38,12 +38,13 @@ struct load_spec {
     size_t nodes;
     int workers;
     int64_t run_ms;
-    int holds_min;    /* goes on for longer, within limits, until there are so many */
-    int holds_max;    /* ends with so many; 0: LOAD_RECORDS_MAX */
-    int pause_ms;     /* least time between two faults; 0: 20 */
-    int drop_percent; /* of acquires, of every fourth worker */
-    bool all_drop;    /* of every worker */
-    bool hidden;      /* where some are dropped: no client sees that its node was away */
+    int holds_min;            /* goes on for longer, within limits, until there are so many */
+    int holds_max;            /* ends with so many; 0: LOAD_RECORDS_MAX */
+    int pause_ms;             /* least time between two faults; 0: 20 */
+    uint32_t node_timeout_ms; /* 0: short, so that a node that hangs is passed over */
+    int drop_percent;         /* of acquires, of every fourth worker */
+    bool all_drop;            /* of every worker */
+    bool hidden; /* where some are dropped: no client sees that its node was away */
     unsigned faults;
     void (*torment)(struct load *l, const struct load_spec *spec); /* instead of `faults` */
     unsigned seed;
