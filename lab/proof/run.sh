@@ -97,11 +97,12 @@ mkdir -p "$out"
 rows=$out/rows
 grep -Ev '^ *(#|$)' "$here/verdicts.txt" >"$rows"
 if [ $# -gt 0 ]; then
-    wanted=$(printf '%s|' "$@")
-    grep -E "^(${wanted%|}) " "$rows" >"$rows.wanted" || {
-        echo "run.sh: no such row in verdicts.txt" >&2
-        exit 64
-    }
+    for name; do
+        grep "^$name " "$rows" || {
+            echo "run.sh: verdicts.txt has no row $name" >&2
+            exit 64
+        }
+    done >"$rows.wanted"
     mv "$rows.wanted" "$rows"
 fi
 
