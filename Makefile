@@ -5,9 +5,9 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 # Tests wait more than they compute; what measures time runs alone.
-TEST_JOBS ?= 14
+TEST_JOBS ?= 12
 # Sanitizers compute more.
-SANITIZED_JOBS ?= 14
+SANITIZED_JOBS ?= 12
 
 RELEASE := build/release
 
